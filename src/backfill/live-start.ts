@@ -10,7 +10,12 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { codeOf, messageOf, UsageError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
+import { ALL_COUNTERS } from '../base/model.ts';
+import type { Breakdown, CounterName } from '../base/model.ts';
 import type { CustomerConfig } from '../config/types.ts';
+import { contains } from '../counting/calendar/calendar.ts';
+import type { Span } from '../counting/calendar/calendar.ts';
+import type { CounterValues } from '../counting/customer-metrics.ts';
 import { Zone } from '../counting/calendar/zone.ts';
 import { writeLabels } from '../metrics/family.ts';
 import type { LabelPair } from '../metrics/family.ts';
@@ -19,7 +24,7 @@ import type { BackfillFlags } from './targets.ts';
 export interface LiveStart {
   /** The first sample of any counter of the customer. */
   readonly atMs: number;
-  /** The first sample of each counter, by {@link counterId}. */
+  /** The first sample of each counter, by its id. */
   readonly counters: ReadonlyMap<string, Sample>;
 }
 
@@ -43,8 +48,30 @@ const SETTLED_AGE_MS = 4 * 3_600_000;
 const REQUEST_TIMEOUT_MS = 120_000;
 
 /** A counter within its customer. */
-export function counterId(name: string, breakdown = '', key = ''): string {
+function counterId(name: string, breakdown = '', key = ''): string {
   return `${name} ${breakdown} ${key}`;
+}
+
+/** Upper limits of the counters. */
+export type MaxValues = Readonly<Partial<Record<CounterName, number>>>;
+
+/** Returns the first live values of a customer, or of one key, as far as they are of a period. */
+export function firstValues(
+  liveStart: LiveStart | undefined,
+  period: Span,
+  breakdown?: Breakdown,
+  key?: string,
+): MaxValues {
+  const first = ALL_COUNTERS.flatMap((name) => {
+    const sample = liveStart?.counters.get(counterId(name, breakdown, key));
+    return sample !== undefined && contains(period, sample.atMs) ? [[name, sample.value]] : [];
+  });
+  return Object.fromEntries(first);
+}
+
+/** Returns the values of a counter of the past. */
+export function limited(total = 0, maxValue = Infinity, today?: number): CounterValues {
+  return { total: Math.min(total, maxValue), excess: undefined, today };
 }
 
 /**

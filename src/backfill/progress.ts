@@ -1,13 +1,12 @@
 /** How far a backfill is, on a terminal. */
 import { systemClock } from '../base/clock.ts';
-import { formatDuration } from '../base/duration.ts';
-import { DAY_MS } from '../base/duration.ts';
+import { DAY_MS, formatDuration } from '../base/duration.ts';
 import { counted } from '../base/output.ts';
 import type { ProgressLine } from '../base/output.ts';
 import type { Month, MonthPart } from './targets.ts';
 
 export class BackfillProgress {
-  readonly line: ProgressLine;
+  readonly #line: ProgressLine;
   requests = 0;
   #startedMs = 0;
   /** Days of all customers. */
@@ -15,7 +14,7 @@ export class BackfillProgress {
   #daysDone = 0;
 
   constructor(line: ProgressLine) {
-    this.line = line;
+    this.#line = line;
   }
 
   start(months: readonly Month[]): void {
@@ -29,7 +28,7 @@ export class BackfillProgress {
     const elapsedMs = systemClock.nowMs() - this.#startedMs;
     const leftMs = Math.ceil((elapsedMs * (this.#days / done - 1)) / 1_000) * 1_000;
     const left = done === 0 ? '' : `, ${formatDuration(leftMs)} left`;
-    this.line.show(
+    this.#line.show(
       `${name}: ${customersDone} of ${counted(parts.length, 'customer')}; ` +
         `${done} of ${counted(this.#days, 'day')}, ${counted(this.requests, 'request')}${left}`,
     );

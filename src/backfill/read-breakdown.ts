@@ -3,19 +3,16 @@
  * totals are read at the end of each day, each in one response that starts with the counting period.
  */
 import { COUNTERS } from '../base/model.ts';
-import type { Breakdown, CounterName } from '../base/model.ts';
-import {
-  compareKeys,
-  countsOf,
-  readByKey,
-  MAX_KEYS,
-} from '../counting/breakdowns/poll-breakdown.ts';
+import type { Breakdown } from '../base/model.ts';
+import { compareKeys, readByKey, MAX_KEYS } from '../counting/breakdowns/poll-breakdown.ts';
 import type { CountsByKey } from '../counting/breakdowns/poll-breakdown.ts';
-import { MINUTE_MS } from '../base/duration.ts';
+import { HOUR_MS } from '../base/duration.ts';
 import type { Calendar, Span } from '../counting/calendar/calendar.ts';
-import { countOf, higher } from '../counting/rows/counts.ts';
+import { higher } from '../counting/rows/counts.ts';
 import type { Counts } from '../counting/rows/counts.ts';
-import type { CounterValues, KeyMetrics } from '../counting/customer-metrics.ts';
+import type { KeyMetrics } from '../counting/customer-metrics.ts';
+import { limited } from './live-start.ts';
+import type { MaxValues } from './live-start.ts';
 import { isOver } from './targets.ts';
 import { WindowReader } from '../counting/rows/window-reader.ts';
 import type { Query } from '../counting/rows/window-reader.ts';
@@ -33,8 +30,6 @@ interface BreakdownStep {
   readonly atMs: number;
   readonly totals: CountsByKey;
 }
-
-const LAST_HOUR_MS = 60 * MINUTE_MS;
 
 /** `startMs` is the start of the counting period; the history is exported from `fromMs` on. */
 export async function readBreakdownHistory(
@@ -75,7 +70,7 @@ function readTimes(calendar: Calendar, { startMs, endMs }: Span, fromMs: number)
     times.push(atMs);
   }
   if (atMs > endMs) {
-    times.push(endMs - LAST_HOUR_MS);
+    times.push(endMs - HOUR_MS);
   }
   times.push(endMs);
   return [...new Set(times)].filter((ms) => ms > startMs).toSorted((a, b) => a - b);
@@ -85,15 +80,10 @@ function readTimes(calendar: Calendar, { startMs, endMs }: Span, fromMs: number)
 export function keyMetricsAt(
   { steps }: BreakdownHistory,
   key: string,
-  maxValues: Readonly<Partial<Record<CounterName, number>>>,
+  maxValues: MaxValues,
   atMs: number,
 ): KeyMetrics {
-  const totals = steps.findLast((step) => isOver(step.atMs, atMs))?.totals;
-  const counts = totals === undefined ? [] : countsOf(totals, key);
-  const counters: Partial<Record<CounterName, CounterValues>> = {};
-  COUNTERS.people.forEach((name, i) => {
-    const total = Math.min(countOf(counts, i), maxValues[name] ?? Infinity);
-    counters[name] = { total, excess: undefined, today: undefined };
-  });
-  return { key, counters };
+  const counts = steps.findLast((step) => isOver(step.atMs, atMs))?.totals.get(key) ?? [];
+  const counters = COUNTERS.people.map((name, i) => [name, limited(counts[i], maxValues[name])]);
+  return { key, counters: Object.fromEntries(counters) as KeyMetrics['counters'] };
 }

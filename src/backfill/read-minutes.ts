@@ -18,22 +18,20 @@ import {
 import type { KeyFormatState } from '../counting/rows/key-format.ts';
 import { addWindows, DayCounter, lastSeenIn } from '../counting/rows/day-counts.ts';
 import type { DayCounts } from '../counting/rows/day-counts.ts';
-import {
-  isForced,
-  readByMinute,
-  readChunks,
-  WindowReader,
-} from '../counting/rows/window-reader.ts';
+import { isForced, readByMinute, readChunks } from '../counting/rows/window-reader.ts';
 import { areConsistent, sumChunks } from '../counting/totals/period-total.ts';
-import type { Chunk, Query, WindowResponse } from '../counting/rows/window-reader.ts';
+import type { Chunk, WindowReader, WindowResponse } from '../counting/rows/window-reader.ts';
 
-/** One stream of one customer over a time range. */
-export interface MinuteHistory {
-  readonly span: Span;
+/** The minutes of one stream of one customer over a time range. */
+export interface Minutes {
   /** The days of the range by minute. */
   readonly days: readonly DayCounts[];
   /** The sums of all rows, whatever their keys. */
   readonly sums: Counts;
+  readonly keyFormat: KeyFormatState;
+}
+
+export interface MinuteHistory extends Minutes {
   /** The service's sums of the same range by `day`, for comparison only. */
   readonly byDay: Counts;
   /** The newest minute with counts on the day before the range, if it was read. */
@@ -41,15 +39,11 @@ export interface MinuteHistory {
 }
 
 export interface MinuteRange {
+  readonly reader: WindowReader;
   readonly stream: MinuteStream;
   readonly calendar: Calendar;
   /** Whole minutes at both ends. */
   readonly span: Span;
-  readonly needsDayBefore: boolean;
-}
-
-interface RangeReader extends Omit<MinuteRange, 'needsDayBefore'> {
-  readonly reader: WindowReader;
 }
 
 /** No poll waits for a history, so a day is read in more windows than for a poll, down to half an hour. */
@@ -66,40 +60,28 @@ const MAX_TIME_OF_DAY_WINDOW_MS = 12 * 60 * MINUTE_MS;
 export async function readMinuteHistory(
   range: MinuteRange,
   formatBefore: KeyFormatState,
-  query: Query,
-): Promise<{ readonly history: MinuteHistory; readonly keyFormat: KeyFormatState }> {
-  const { stream, calendar, span } = range;
-  const reader = new WindowReader({
-    query,
-    stream,
-    zone: calendar.zone,
-    nowMs: () => span.endMs,
-  });
+  needsDayBefore: boolean,
+): Promise<MinuteHistory> {
+  const { reader, span } = range;
   let byDay = await reader.read('day', span.startMs, span.endMs);
-  let read = await readMinutes({ ...range, reader }, formatBefore);
-  if (!areConsistent(byDay.sums, read.minutes.sums, read.minutes.sums)) {
+  let minutes = await readMinutes(range, formatBefore);
+  if (!areConsistent(byDay.sums, minutes.sums, minutes.sums)) {
     // A fault of the service may lower either answer for a moment: the larger one counts.
-    const again = await readMinutes({ ...range, reader }, read.keyFormat);
-    read = grandTotal(again.minutes.sums) >= grandTotal(read.minutes.sums) ? again : read;
+    const again = await readMinutes(range, minutes.keyFormat);
+    minutes = grandTotal(again.sums) >= grandTotal(minutes.sums) ? again : minutes;
     byDay = await reader.read('day', span.startMs, span.endMs);
   }
-  const { minutes, keyFormat } = read;
-  const lastSeenBeforeMs = range.needsDayBefore
-    ? await lastSeenBefore({ ...range, reader }, keyFormat)
+  const lastSeenBeforeMs = needsDayBefore
+    ? await lastSeenBefore(range, minutes.keyFormat)
     : undefined;
-  return {
-    history: { span, ...minutes, byDay: byDay.sums, lastSeenBeforeMs },
-    keyFormat,
-  };
+  return { ...minutes, byDay: byDay.sums, lastSeenBeforeMs };
 }
-
-type Minutes = Pick<MinuteHistory, 'days' | 'sums'>;
 
 /** Reads a range once, without a comparison. Throws a ServiceError if the key format is unknown. */
 export async function readMinutes(
-  range: RangeReader,
+  range: MinuteRange,
   formatBefore: KeyFormatState,
-): Promise<{ readonly minutes: Minutes; readonly keyFormat: KeyFormatState }> {
+): Promise<Minutes> {
   const { span, reader } = range;
   const whole = await reader.read('minute', span.startMs, span.endMs);
   let chunks = await readRangeChunks(range, whole, Infinity);
@@ -107,14 +89,11 @@ export async function readMinutes(
   if (namesTimeOfDay(keyFormat)) {
     chunks = await readRangeChunks(range, whole, MAX_TIME_OF_DAY_WINDOW_MS);
   }
-  return {
-    minutes: { days: countDays(range, chunks, keyFormat), sums: sumChunks(chunks) },
-    keyFormat,
-  };
+  return { days: countDays(range, chunks, keyFormat), sums: sumChunks(chunks), keyFormat };
 }
 
 async function readRangeChunks(
-  { reader }: RangeReader,
+  { reader }: MinuteRange,
   whole: WindowResponse,
   maxMs: number,
 ): Promise<readonly Chunk[]> {
@@ -132,7 +111,7 @@ async function readRangeChunks(
  * the range: the totals are the service's in any case.
  */
 function countDays(
-  { span, calendar, stream }: RangeReader,
+  { span, calendar, stream }: MinuteRange,
   chunks: readonly Chunk[],
   keyFormat: KeyFormatState,
 ): readonly DayCounts[] {
@@ -166,7 +145,7 @@ function daysOf(calendar: Calendar, span: Span): readonly Span[] {
  * there is none.
  */
 async function detectRangeFormat(
-  { reader, calendar, span }: RangeReader,
+  { reader, calendar, span }: MinuteRange,
   formatBefore: KeyFormatState,
   chunks: readonly Chunk[],
 ): Promise<KeyFormatState> {
@@ -207,7 +186,7 @@ async function detectRangeFormat(
 }
 
 async function lastSeenBefore(
-  { reader, stream, calendar, span }: RangeReader,
+  { reader, stream, calendar, span }: MinuteRange,
   keyFormat: KeyFormatState,
 ): Promise<number | undefined> {
   const dayBefore = calendar.dayBefore(calendar.dayAt(span.startMs));

@@ -3,15 +3,16 @@ import type { ServiceError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { AggregatedResponse, MinuteStream, WindowQuery } from '../base/model.ts';
 import { accessOf } from '../config/credentials.ts';
-import { readBranchHistory } from './read-branches.ts';
+import { readBranchHistory } from './branches.ts';
 import { readBreakdownHistory } from './read-breakdown.ts';
 import type { BreakdownHistory } from './read-breakdown.ts';
-import { MINUTE_MS } from '../base/duration.ts';
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../base/duration.ts';
 import { readDaysBefore } from '../counting/occupancy/read-history.ts';
 import type { DayCounts } from '../counting/rows/day-counts.ts';
 import type { PeriodHistory } from './replay.ts';
 import { ANY_KEY_FORMAT } from '../counting/rows/key-format.ts';
 import type { KeyFormatState } from '../counting/rows/key-format.ts';
+import { WindowReader } from '../counting/rows/window-reader.ts';
 import { readMinuteHistory } from './read-minutes.ts';
 import type { MinuteHistory } from './read-minutes.ts';
 import type { CustomerClient, Service } from '../service/types.ts';
@@ -26,41 +27,48 @@ export type ReadPart = (part: MonthPart) => Promise<PartHistory>;
 
 /** Enough for an outage of some minutes, and for any Retry-After. */
 const MAX_ATTEMPTS = 18;
-const MAX_WAIT_MS = 3_600_000;
-const MIN_LOGGED_WAIT_MS = 5_000;
+const MIN_LOGGED_WAIT_MS = 5 * SECOND_MS;
+
+/** What is kept of a customer from month to month. */
+interface Kept {
+  readonly client: CustomerClient;
+  readonly formats: Partial<Record<MinuteStream, KeyFormatState>>;
+}
 
 /** Returns a reader of months, which waits and retries while the service is not available. */
 export function createReader(service: Service, log: Logger, stop: AbortSignal): ReadPart {
   function onWait({ reason, message }: ServiceError, waitMs: number): void {
     if (waitMs >= MIN_LOGGED_WAIT_MS) {
-      const wait_seconds = Math.ceil(waitMs / 1_000);
+      const wait_seconds = Math.ceil(waitMs / SECOND_MS);
       log.warn('service not available, retrying', { reason, error: message, wait_seconds });
     }
   }
-  const retries = { maxAttempts: MAX_ATTEMPTS, maxWaitMs: MAX_WAIT_MS, onWait };
-  /** What is kept from month to month. */
-  const clients = new Map<BackfillTarget, CustomerClient>();
-  const formats = new Map<BackfillTarget, Partial<Record<MinuteStream, KeyFormatState>>>();
+  const retries = { maxAttempts: MAX_ATTEMPTS, maxWaitMs: HOUR_MS, onWait };
+  const targets = new Map<BackfillTarget, Kept>();
 
   return async ({ target, period: { startMs }, range }) => {
     const { config, calendar } = target;
-    const client = clients.get(target) ?? service.clientFor(accessOf(config), retries);
-    clients.set(target, client);
-    const ofTarget = formats.get(target) ?? {};
-    formats.set(target, ofTarget);
+    const { client, formats } = targets.get(target) ?? {
+      client: service.clientFor(accessOf(config), retries),
+      formats: {},
+    };
+    targets.set(target, { client, formats });
     function query(question: WindowQuery): Promise<AggregatedResponse> {
       return client.query(question, stop);
     }
     const span = { startMs, endMs: Math.ceil(range.endMs / MINUTE_MS) * MINUTE_MS };
     const firstDay = calendar.dayAt(range.startMs);
-    const needsDayBefore = firstDay.startMs === startMs;
     const streams: Partial<Record<MinuteStream, MinuteHistory>> = {};
     await Promise.all(
       config.streams.map(async (stream) => {
-        const minuteRange = { stream, calendar, span, needsDayBefore };
-        const before = ofTarget[stream] ?? ANY_KEY_FORMAT;
-        const { history, keyFormat } = await readMinuteHistory(minuteRange, before, query);
-        ofTarget[stream] = keyFormat;
+        const { zone } = calendar;
+        const reader = new WindowReader({ query, stream, zone, nowMs: () => span.endMs });
+        const history = await readMinuteHistory(
+          { reader, stream, calendar, span },
+          formats[stream] ?? ANY_KEY_FORMAT,
+          firstDay.startMs === startMs,
+        );
+        formats[stream] = history.keyFormat;
         streams[stream] = history;
       }),
     );
@@ -71,22 +79,22 @@ export function createReader(service: Service, log: Logger, stop: AbortSignal): 
     }
     const daysBefore: Partial<Record<MinuteStream, readonly DayCounts[]>> = {};
     for (const stream of config.streams) {
-      const keyFormat = ofTarget[stream] ?? ANY_KEY_FORMAT;
+      const keyFormat = formats[stream] ?? ANY_KEY_FORMAT;
       const days = await readDaysBefore(query, stream, calendar, firstDay, keyFormat, startMs);
       if (days !== undefined) {
         daysBefore[stream] = days;
       }
     }
-    const isByBranch = config.breakdowns.includes('branch') && streams.people !== undefined;
-    const branches = isByBranch
-      ? await readBranchHistory(
-          calendar,
-          { startMs: firstDay.startMs, endMs: range.endMs },
-          streams.people?.days ?? [],
-          daysBefore.people,
-          query,
-        )
-      : undefined;
+    const branches =
+      config.breakdowns.includes('branch') && streams.people !== undefined
+        ? await readBranchHistory(
+            calendar,
+            { startMs: firstDay.startMs, endMs: range.endMs },
+            streams.people.days,
+            daysBefore.people,
+            query,
+          )
+        : undefined;
     return { streams, breakdowns, daysBefore, branches };
   };
 }

@@ -5,13 +5,11 @@
  */
 import { ALL_COUNTERS, COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
 import type { CounterName, MinuteStream } from '../base/model.ts';
-import type { Calendar, CountingPeriod, Span } from '../counting/calendar/calendar.ts';
+import type { CustomerConfig } from '../config/types.ts';
+import { contains } from '../counting/calendar/calendar.ts';
+import type { CountingPeriod, Span } from '../counting/calendar/calendar.ts';
 import { Customer } from '../counting/customer.ts';
-import type {
-  CounterValues,
-  CustomerDescription,
-  CustomerMetrics,
-} from '../counting/customer-metrics.ts';
+import type { CounterValues, CustomerMetrics } from '../counting/customer-metrics.ts';
 import { counterOwner, HighWaterMarks } from '../counting/high-water-marks.ts';
 import { HISTORY_DAYS } from '../counting/occupancy/door-model.ts';
 import { createHistory } from '../counting/occupancy/history.ts';
@@ -21,16 +19,16 @@ import { lastSeenIn, positiveSums, stepsUntil } from '../counting/rows/day-count
 import type { DayCounts } from '../counting/rows/day-counts.ts';
 import { INITIAL_STATE } from '../counting/totals/state.ts';
 import type { Snapshot } from '../counting/totals/state.ts';
-import type { BranchHistory } from './read-branches.ts';
+import { BranchesReplay } from './branches.ts';
+import type { BranchHistory } from './branches.ts';
+import { limited } from './live-start.ts';
+import type { MaxValues } from './live-start.ts';
 import type { MinuteHistory } from './read-minutes.ts';
-import { BranchesReplay } from './replay-branches.ts';
 import { LAST_SECOND_MS } from './targets.ts';
+import type { BackfillTarget } from './targets.ts';
 
-export interface PeriodHistory {
-  readonly customer: string;
-  readonly timezone: string;
-  readonly description: CustomerDescription;
-  readonly calendar: Calendar;
+export interface PeriodHistory extends Pick<BackfillTarget, 'calendar' | 'description'> {
+  readonly config: Pick<CustomerConfig, 'name' | 'timezone'>;
   readonly period: CountingPeriod;
   /** Each from the start of the period on. */
   readonly streams: Readonly<Partial<Record<MinuteStream, MinuteHistory>>>;
@@ -42,7 +40,7 @@ export interface PeriodHistory {
   /** Undefined for a customer that is one building. */
   readonly branches: BranchHistory | undefined;
   /** Upper limits of the counters: the first live values, if they are of this period. */
-  readonly maxValues: Readonly<Partial<Record<CounterName, number>>>;
+  readonly maxValues: MaxValues;
 }
 
 export interface PastMetrics {
@@ -56,16 +54,23 @@ export function* replayPeriod(
   history: PeriodHistory,
   times: readonly number[],
 ): Generator<PastMetrics> {
-  const { calendar, period, maxValues, timezone, description, branches } = history;
-  const customer = customerOf(history);
+  const { config, calendar, description, period, streams, branches, maxValues } = history;
+  const replays = MINUTE_STREAMS.flatMap((stream) => {
+    const minutes = streams[stream];
+    return minutes === undefined ? [] : [{ stream, days: replayedDays(stream, minutes) }];
+  });
+  const customer = new Customer({
+    ...config,
+    description,
+    calendar,
+    streams: replays.map(({ stream }) => stream),
+    owner: counterOwner('', '', config.name),
+    marks: new HighWaterMarks(),
+  });
   const ofBranches =
     branches && description.branches
-      ? new BranchesReplay(calendar, timezone, description.branches, branches)
+      ? new BranchesReplay(calendar, config.timezone, description.branches, branches)
       : undefined;
-  const replays = MINUTE_STREAMS.flatMap((stream) => {
-    const minutes = history.streams[stream];
-    return minutes === undefined ? [] : [new StreamReplay(stream, minutes, period)];
-  });
   for (const atMs of times) {
     const day = calendar.dayAt(atMs);
     for (const { stream } of replays) {
@@ -73,9 +78,9 @@ export function* replayPeriod(
         readHistory(customer, history, stream, day);
       }
     }
-    for (const replay of replays) {
-      const state = { ...INITIAL_STATE, snapshot: replay.snapshotAt(atMs) };
-      customer.pollSucceeded(replay.stream, { state, result: 'accepted' }, atMs);
+    for (const { stream, days } of replays) {
+      const state = { ...INITIAL_STATE, snapshot: snapshotAt(days, period, atMs) };
+      customer.pollSucceeded(stream, { state, result: 'accepted' }, atMs);
     }
     const metrics = limit(customer.metricsAt(atMs), maxValues);
     yield {
@@ -83,19 +88,6 @@ export function* replayPeriod(
       metrics: { ...metrics, branches: ofBranches?.metricsAt(atMs) ?? metrics.branches },
     };
   }
-}
-
-function customerOf(history: PeriodHistory): Customer {
-  const { customer: name, timezone, description, calendar, streams } = history;
-  return new Customer({
-    name,
-    timezone,
-    description,
-    calendar,
-    streams: MINUTE_STREAMS.filter((stream) => streams[stream] !== undefined),
-    owner: counterOwner('', '', name),
-    marks: new HighWaterMarks(),
-  });
 }
 
 /** The days before, as on that day. */
@@ -114,63 +106,54 @@ function readHistory(
 }
 
 /** The counters are at most the first live values, which follow them. */
-function limit(metrics: CustomerMetrics, maxValues: PeriodHistory['maxValues']): CustomerMetrics {
+function limit(metrics: CustomerMetrics, maxValues: MaxValues): CustomerMetrics {
   const counters: Partial<Record<CounterName, CounterValues>> = {};
   for (const name of ALL_COUNTERS) {
-    const { total = 0, today } = metrics.counters[name] ?? {};
-    if (metrics.counters[name] !== undefined) {
-      counters[name] = {
-        total: Math.min(total, maxValues[name] ?? Infinity),
-        excess: undefined,
-        today,
-      };
+    const values = metrics.counters[name];
+    if (values !== undefined) {
+      counters[name] = limited(values.total, maxValues[name], values.today);
     }
   }
   return { ...metrics, counters };
 }
 
-/** One stream, day by day. */
-class StreamReplay {
-  readonly stream: MinuteStream;
-  readonly #days: readonly DayCounts[];
-  readonly #period: CountingPeriod;
-  #totalsBefore: Counts;
-  #lastSeenBeforeMs: number | undefined;
-  #today = 0;
+/** A day, and what was counted in the period before it. */
+interface ReplayedDay {
+  readonly counted: DayCounts;
+  readonly totalsBefore: Counts;
+  readonly lastSeenBeforeMs: number | undefined;
+}
 
-  constructor(stream: MinuteStream, history: MinuteHistory, period: CountingPeriod) {
-    this.stream = stream;
-    this.#days = history.days;
-    this.#period = period;
-    this.#totalsBefore = COUNTERS[stream].map(() => 0);
-    this.#lastSeenBeforeMs = history.lastSeenBeforeMs;
-  }
+function replayedDays(stream: MinuteStream, history: MinuteHistory): readonly ReplayedDay[] {
+  let totals: Counts = COUNTERS[stream].map(() => 0);
+  let lastSeenMs = history.lastSeenBeforeMs;
+  return history.days.map((counted) => {
+    const replayed = { counted, totalsBefore: totals, lastSeenBeforeMs: lastSeenMs };
+    totals = plus(totals, positiveSums(counted));
+    lastSeenMs = lastSeenIn(counted) ?? lastSeenMs;
+    return replayed;
+  });
+}
 
-  /** Returns the values of a poll at this instant; it sees the minutes that are over. */
-  snapshotAt(atMs: number): Snapshot | undefined {
-    let counted = this.#days[this.#today];
-    while (counted !== undefined && counted.day.endMs <= atMs) {
-      this.#totalsBefore = plus(this.#totalsBefore, positiveSums(counted));
-      this.#lastSeenBeforeMs = lastSeenIn(counted) ?? this.#lastSeenBeforeMs;
-      this.#today += 1;
-      counted = this.#days[this.#today];
-    }
-    if (counted === undefined) {
-      return undefined;
-    }
-    const minutes = stepsUntil(counted, atMs + LAST_SECOND_MS);
-    const today = positiveSums(minutes);
-    return {
-      period: this.#period,
-      day: counted.day,
-      atMs,
-      totals: plus(this.#totalsBefore, today),
-      today,
-      order: {
-        minutes,
-        endMs: atMs + 1,
-        lastSeenMs: lastSeenIn(minutes) ?? this.#lastSeenBeforeMs,
-      },
-    };
+/** Returns the values of a poll at an instant; it sees the minutes that are over. */
+function snapshotAt(
+  days: readonly ReplayedDay[],
+  period: CountingPeriod,
+  atMs: number,
+): Snapshot | undefined {
+  const found = days.find(({ counted }) => contains(counted.day, atMs));
+  if (found === undefined) {
+    return undefined;
   }
+  const { counted, totalsBefore, lastSeenBeforeMs } = found;
+  const minutes = stepsUntil(counted, atMs + LAST_SECOND_MS);
+  const today = positiveSums(minutes);
+  return {
+    period,
+    day: counted.day,
+    atMs,
+    totals: plus(totalsBefore, today),
+    today,
+    order: { minutes, endMs: atMs + 1, lastSeenMs: lastSeenIn(minutes) ?? lastSeenBeforeMs },
+  };
 }

@@ -19,17 +19,17 @@ const MIN_HISTORY_MS = 300_000;
 /** Longer steps would leave gaps: Prometheus ignores samples that are older than five minutes. */
 export const STEPS_MS = { '1m': 60_000, '5m': 300_000 } as const;
 
-/** A time whose meaning depends on the customer's zone. */
-export interface FlexibleTime {
+/** A time on the command line. What it means depends on the customer's zone. */
+export interface TimeFlag {
   readonly text: string;
-  /** Returns milliseconds since 1970, whole seconds. */
+  /** Returns the time in milliseconds since 1970, a whole second. */
   toInstantMs(zone: Zone, nowMs: number): number;
 }
 
 export interface BackfillFlags {
   readonly 'config.file': string;
-  readonly from: FlexibleTime;
-  readonly to?: FlexibleTime;
+  readonly from: TimeFlag;
+  readonly to?: TimeFlag;
   /** All customers if undefined. */
   readonly customer?: readonly string[];
   readonly step: keyof typeof STEPS_MS;
@@ -116,11 +116,7 @@ export function createTargets(
     if (endMs > nowMs) {
       throw new UsageError(`--to must not be in the future: ${zone.format(endMs)}`);
     }
-    if (startMs >= endMs) {
-      throw new UsageError(
-        `--to: expected a time after --from (${zone.format(startMs)}), got ${zone.format(endMs)}`,
-      );
-    }
+    refuseReversed(zone, startMs, endMs);
     return {
       config,
       calendar: new Calendar(zone, config.dayStartsAt),
@@ -129,6 +125,15 @@ export function createTargets(
       liveStart,
     };
   });
+}
+
+/** Throws a UsageError unless `fromMs` is before `toMs`. */
+export function refuseReversed(zone: Zone, fromMs: number, toMs: number): void {
+  if (fromMs >= toMs) {
+    throw new UsageError(
+      `--to: expected a time after --from (${zone.format(fromMs)}), got ${zone.format(toMs)}`,
+    );
+  }
 }
 
 /** In ascending order. A month has only the customers whose range reaches into it. */

@@ -8,19 +8,18 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import { ALL_COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
-import type { Breakdown, CounterName, MinuteStream } from '../base/model.ts';
+import { MINUTE_STREAMS } from '../base/model.ts';
+import type { Breakdown, MinuteStream } from '../base/model.ts';
 import { keyMetricsAt } from './read-breakdown.ts';
 import type { BreakdownHistory } from './read-breakdown.ts';
 import { compareKeys } from '../counting/breakdowns/poll-breakdown.ts';
-import { contains } from '../counting/calendar/calendar.ts';
 import { replayPeriod } from './replay.ts';
 import type { PastMetrics } from './replay.ts';
 import { BACKFILL_FAMILIES, breakdownFamilies } from '../metrics/families.ts';
 import { END_OF, writeHead, writeLabels, writePastSample } from '../metrics/family.ts';
 import type { Family, FamilyContext, LabelPair } from '../metrics/family.ts';
 import { counted } from '../base/output.ts';
-import { counterId } from './live-start.ts';
+import { firstValues } from './live-start.ts';
 import type { BackfillProgress } from './progress.ts';
 import type { PartHistory, ReadPart } from './reading.ts';
 import type { BackfillState, CustomerRecord, Totals } from './state.ts';
@@ -163,7 +162,19 @@ async function writePart(
   if (streams.length === 0) {
     return 0;
   }
-  const past = replay(part, history, streams, run.stepMs);
+  const { target, period, range } = part;
+  const past = [
+    ...replayPeriod(
+      {
+        ...target,
+        ...history,
+        period,
+        streams: Object.fromEntries(streams.map((stream) => [stream, history.streams[stream]])),
+        maxValues: firstValues(target.liveStart, period),
+      },
+      sampleTimes(range, run.stepMs),
+    ),
+  ];
   const breakdowns = streams.includes('people') ? history.breakdowns : [];
   let samples = 0;
   for (const family of families) {
@@ -176,30 +187,6 @@ async function writePart(
     }
   }
   return samples;
-}
-
-function replay(
-  part: MonthPart,
-  { streams, daysBefore, branches }: PartHistory,
-  withData: readonly MinuteStream[],
-  stepMs: number,
-): readonly PastMetrics[] {
-  const { config, calendar, description } = part.target;
-  const past = replayPeriod(
-    {
-      customer: config.name,
-      timezone: config.timezone,
-      description,
-      calendar,
-      period: part.period,
-      streams: Object.fromEntries(withData.map((stream) => [stream, streams[stream]])),
-      daysBefore,
-      branches,
-      maxValues: maxValues(part, (name) => counterId(name)),
-    },
-    sampleTimes(part.range, stepMs),
-  );
-  return [...past];
 }
 
 /** The metrics of a family; of a breakdown, one key after the other. */
@@ -237,24 +224,12 @@ function* pastOfKey(
   const { branches } = part.target.config;
   const names = breakdown === 'branch' ? [[key, branches[key]?.name ?? key] as const] : [];
   const hasCounts = keys.includes(key);
-  const limits = maxValues(part, (counter) => counterId(counter, breakdown, key));
+  const limits = firstValues(part.target.liveStart, part.period, breakdown, key);
   for (const { atMs, metrics } of past) {
     const ofKey = hasCounts ? [keyMetricsAt(history, key, limits, atMs)] : [];
     const breakdowns = { [breakdown]: { keys: ofKey, droppedKeys: undefined, names } };
     yield { atMs, metrics: { ...metrics, breakdowns } };
   }
-}
-
-/** The first live values, if they are of this period. */
-function maxValues(
-  { target, period }: MonthPart,
-  idOf: (name: CounterName) => string,
-): Readonly<Partial<Record<CounterName, number>>> {
-  const first = ALL_COUNTERS.flatMap((name) => {
-    const sample = target.liveStart?.counters.get(idOf(name));
-    return sample !== undefined && contains(period, sample.atMs) ? [[name, sample.value]] : [];
-  });
-  return Object.fromEntries(first);
 }
 
 /** A line for each sample; OpenMetrics wants those of one series together. */

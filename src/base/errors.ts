@@ -38,6 +38,14 @@ export class ServiceError extends Error {
   }
 }
 
+/** Returns an error of the service. Throws any other, which is the program's. */
+export function serviceErrorOf(error: unknown): ServiceError {
+  if (error instanceof ServiceError) {
+    return error;
+  }
+  throw error;
+}
+
 const TRANSIENT: readonly FailureReason[] = ['rate_limited', 'timeout', 'unreachable', 'server'];
 
 /** True if the same request may succeed later: the service or the network failed, not the request. */

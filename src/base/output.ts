@@ -22,7 +22,7 @@ export function createFormatter(format: Format, columns: readonly string[]): For
     case 'csv':
       return createCsv(columns);
     case 'ndjson':
-      return (rows) => rows.map((row) => jsonLine(columns, row)).join('');
+      return (rows) => rows.map((row) => jsonLine(recordOf(columns, row))).join('');
   }
 }
 
@@ -105,20 +105,23 @@ function createTable(columns: readonly string[]): Formatter {
 function createCsv(columns: readonly string[]): Formatter {
   let head: readonly RawRecord[] = [columns];
   return (rows) => {
-    const lines = [...head, ...rows].map(
-      (row) => `${row.map((value) => csvField(String(value ?? ''))).join(',')}\r\n`,
-    );
+    const lines = [...head, ...rows].map((row) => `${row.map(csvField).join(',')}\r\n`);
     head = [];
     return lines.join('');
   };
 }
 
-function csvField(text: string): string {
+function csvField(value: RawRecord[number]): string {
+  const text = String(value ?? '');
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** JSON may escape any character, so values are exact and harmless to a terminal. */
-function jsonLine(columns: readonly string[], row: RawRecord): string {
-  const record = Object.fromEntries(columns.map((column, i) => [column, row[i] ?? null]));
-  return `${printable(JSON.stringify(record))}\n`;
+export function jsonLine(value: unknown): string {
+  return `${printable(JSON.stringify(value))}\n`;
+}
+
+/** Returns the values of a row by column. */
+export function recordOf(columns: readonly string[], row: RawRecord) {
+  return Object.fromEntries(columns.map((column, i) => [column, row[i] ?? null]));
 }

@@ -1,6 +1,7 @@
 /** What `check --connect` says about branches: those of the service beside those of the configuration. */
 import { printable } from '../base/output.ts';
 import { HOUR_MS } from '../base/duration.ts';
+import { ServiceError, serviceErrorOf } from '../base/errors.ts';
 import { countsOf, compareKeys, readByKey } from '../counting/breakdowns/poll-breakdown.ts';
 import type { CountsByKey } from '../counting/breakdowns/poll-breakdown.ts';
 import type { Span } from '../counting/calendar/calendar.ts';
@@ -32,12 +33,30 @@ export interface BranchReport {
   readonly doors: Partial<Pick<EstimateMetrics, 'ratio' | 'isEstimable'>>;
 }
 
+export interface BranchesReport {
+  readonly branches: readonly BranchReport[];
+  /** What an operator should know: ids that the service does not know, and missing names. */
+  readonly findings: readonly string[];
+}
+
 /**
  * Reads the branches that the service or the configuration has, in the order of their keys; none for a
  * customer that is one building. Without the customer's own history, which says which nights are empty,
- * nothing is learned of their doors. Throws a ServiceError.
+ * nothing is learned of their doors. A failure of the service is a finding.
  */
-export async function readBranches(
+export async function reportBranches(
+  registered: Pick<RegisteredCustomer, 'customer' | 'config'>,
+  history: History | undefined,
+  query: Query,
+  nowMs: number,
+): Promise<BranchesReport> {
+  const branches = await readBranches(registered, history, query, nowMs).catch(serviceErrorOf);
+  return branches instanceof ServiceError
+    ? { branches: [], findings: [`error: branches: ${branches.reason}: ${branches.message}`] }
+    : { branches, findings: findingsOf(branches) };
+}
+
+async function readBranches(
   { customer, config }: Pick<RegisteredCustomer, 'customer' | 'config'>,
   history: History | undefined,
   query: Query,
@@ -49,27 +68,24 @@ export async function readBranches(
     return [];
   }
   const { calendar } = customer;
-  const reader = new WindowReader({
-    query,
-    stream: 'people',
-    zone: calendar.zone,
-    nowMs: () => nowMs,
-  });
+  const { zone } = calendar;
+  const reader = new WindowReader({ query, stream: 'people', zone, nowMs: () => nowMs });
   let day = calendar.dayAt(nowMs);
   const days = Array.from({ length: HISTORY_DAYS }, () => (day = calendar.dayBefore(day)));
   const totals = await readByKey(reader, 'branch', day.startMs);
-  const past = isByBranch && history ? await readDays(reader, history, days) : undefined;
+  const past = isByBranch && history ? await readDays(reader, history, days) : [];
   const keys = new Set([...Object.keys(configured), ...totals.keys()]);
   return [...keys].toSorted(compareKeys).map((key) => {
     const branch = Object.hasOwn(configured, key) ? configured[key] : undefined;
+    const pastOfKey = past.map((one) => pastDayOf(one, key));
     return {
       key,
       name: branch?.name,
       isConfigured: branch !== undefined,
       counts: countsOf(totals, key),
       doors:
-        past && history && totals.has(key)
-          ? doorMetrics(learnDoors(past(key), history.weekday))
+        isByBranch && history && totals.has(key)
+          ? doorMetrics(learnDoors(pastOfKey, history.weekday))
           : {},
     };
   });
@@ -85,12 +101,12 @@ interface BranchesOfDay {
   readonly whole: CountsByKey;
 }
 
-/** Returns the past days of a branch, oldest first, with as much detail as the ratio and the nights need. */
+/** Returns the past days of the branches, oldest first, with as much detail as the ratio and the nights need. */
 async function readDays(
   reader: WindowReader,
   history: History,
   days: readonly Span[],
-): Promise<(key: string) => readonly PastDay[]> {
+): Promise<readonly BranchesOfDay[]> {
   const customerDays = pastDays(history).toReversed();
   const read: BranchesOfDay[] = [];
   for (const [i, { weekday, ...customerDay }] of customerDays.entries()) {
@@ -101,7 +117,7 @@ async function readDays(
     const before = hasNight ? await readByKey(reader, 'branch', startMs, nightMs) : whole;
     read.unshift({ weekday, before, whole });
   }
-  return (key) => read.map((each) => pastDayOf(each, key));
+  return read;
 }
 
 function countsAfter({ stepMs, first, counts }: Omit<PastDay, 'weekday'>, elapsedMs: number) {
@@ -124,20 +140,15 @@ function pastDayOf({ weekday, before, whole }: BranchesOfDay, key: string): Past
 /** More are counted. */
 const MAX_LISTED = 10;
 
-/** Returns what an operator should know: ids that the service does not know, and missing names. */
-export function findingsOfBranches(branches: readonly BranchReport[]): readonly string[] {
+function findingsOf(branches: readonly BranchReport[]): readonly string[] {
   const unknown = branches.filter(({ counts, isConfigured }) => isConfigured && isZero(counts));
   const unnamed = branches.filter(({ counts, name }) => name === undefined && !isZero(counts));
   return [
     [unknown, 'configured, but not counted in 28 days: is the id right?'] as const,
     [unnamed, 'without a name under branches'] as const,
-  ].flatMap(([found, text]) =>
-    found.length === 0 ? [] : [`warning: branch ${listKeys(found)}: ${text}`],
-  );
-}
-
-function listKeys(branches: readonly BranchReport[]): string {
-  const shown = branches.slice(0, MAX_LISTED).map(({ key }) => printable(key));
-  const more = branches.length - shown.length;
-  return shown.join(', ') + (more === 0 ? '' : ` and ${more} more`);
+  ].flatMap(([found, text]) => {
+    const keys = found.slice(0, MAX_LISTED).map(({ key }) => printable(key));
+    const more = found.length > MAX_LISTED ? ` and ${found.length - MAX_LISTED} more` : '';
+    return found.length === 0 ? [] : [`warning: branch ${keys.join(', ')}${more}: ${text}`];
+  });
 }

@@ -9,7 +9,7 @@ import type { CustomerReport } from './connect.ts';
 import { configOption, helpNotes, webConfigOption } from './flags.ts';
 import type { Io } from './io.ts';
 import { ABSENT, counted, createFormatter } from '../base/output.ts';
-import { fittingCell, isUntested, sumCell } from './request-times.ts';
+import { fittingCell, sumCell } from './request-times.ts';
 
 interface CheckFlags {
   readonly 'config.file': string;
@@ -73,7 +73,8 @@ async function check(flags: CheckFlags, io: Io): Promise<void> {
         ? [requestTimes]
         : [],
     );
-    if (isUntested(compared)) {
+    // The setting is the same for all customers.
+    if (compared.length > 0 && compared.every(({ fitting }) => fitting.length === 0)) {
       findings.push(UNTESTED);
     }
     io.writeOut(`\n${findings.join('')}`);
@@ -89,15 +90,10 @@ async function check(flags: CheckFlags, io: Io): Promise<void> {
 const UNTESTED =
   'warning: nobody came lately, so service.request_times was not tested: check again while a library is open\n';
 
-interface Table {
-  readonly title: string;
-  /** Columns after the name of the customer. */
-  readonly columns: readonly (readonly [name: string, cell: (report: CustomerReport) => Cell])[];
-}
+/** A column after the name of the customer. */
+type Column = readonly [name: string, cell: (report: CustomerReport) => string | number];
 
-type Cell = string | number;
-
-const TABLES: readonly Table[] = [
+const TABLES: readonly { readonly title: string; readonly columns: readonly Column[] }[] = [
   {
     title: 'The service: newest minute with counts, in local time',
     columns: [
@@ -188,7 +184,7 @@ function value(
   { metrics: { counters } }: CustomerReport,
   counter: CounterName,
   kind: 'total' | 'today',
-): Cell {
+): string | number {
   return counters[counter]?.[kind] ?? ABSENT;
 }
 

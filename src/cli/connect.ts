@@ -3,9 +3,10 @@
  * the same limits, and lists what an operator should know. No finding contains a secret.
  */
 import { systemClock } from '../base/clock.ts';
-import { ServiceError } from '../base/errors.ts';
+import { ServiceError, serviceErrorOf } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
 import type { AggregatedResponse, MinuteStream, WindowQuery } from '../base/model.ts';
+import { inParallel } from '../base/parallel.ts';
 import { accessOf } from '../config/credentials.ts';
 import type { Config } from '../config/types.ts';
 import { grandTotal, isZero } from '../counting/rows/counts.ts';
@@ -25,7 +26,7 @@ import { abortAfter } from '../polling/try-poll.ts';
 import type { ClockReading } from '../service/server-clock.ts';
 import type { Service } from '../service/types.ts';
 import { customersAtOnce, serviceOf } from './access.ts';
-import { findingsOfBranches, readBranches } from './branch-report.ts';
+import { reportBranches } from './branch-report.ts';
 import type { BranchReport } from './branch-report.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
@@ -67,19 +68,10 @@ export async function readCustomers(config: Config, io: Io): Promise<readonly Cu
   const service = serviceOf(config, io, {
     credentials: (name, valid) => registry.get(name)?.credentialsChecked(valid),
   });
-  const reports: CustomerReport[] = [];
-  const queue = registry.update(config).entries();
-  async function work(): Promise<void> {
-    for (const [i, customer] of queue) {
-      reports[i] = await readCustomer(customer, service, config, io.stop);
-      if (io.stop.aborted) {
-        throw new InterruptedError('stopped');
-      }
-    }
-  }
   try {
-    await Promise.all(Array.from({ length: customersAtOnce(config.service) }, work));
-    return reports;
+    return await inParallel(registry.update(config), customersAtOnce(config.service), (customer) =>
+      readCustomer(customer, service, config, io.stop),
+    );
   } finally {
     service.close();
   }
@@ -120,15 +112,9 @@ async function readCustomer(
       }
       return send(question);
     }
-    const context = streamContext(
-      customer,
-      stream,
-      {
-        clocks: { ...systemClock, serviceNowMs: () => service.serverClock.nowMs() },
-        reconcileIntervalMs: 0,
-      },
-      -Infinity,
-    );
+    const clocks = { ...systemClock, serviceNowMs: () => service.serverClock.nowMs() };
+    const times = { clocks, reconcileIntervalMs: 0 };
+    const context = streamContext(customer, stream, times, -Infinity);
     const diagnosis = await diagnoseStream(context, query).catch(serviceErrorOf);
     if (diagnosis instanceof ServiceError) {
       const { reason, message } = diagnosis;
@@ -165,32 +151,24 @@ async function readCustomer(
   const requestTimes =
     answered && (await reportRequestTimes(answered.stream, zone, nowMs, send, settings));
   // Where nothing answers, the streams say why.
-  const branches = answered
-    ? await readBranches({ customer, config }, peopleHistory, send, nowMs).catch(serviceErrorOf)
-    : [];
+  const ofBranches =
+    answered && (await reportBranches({ customer, config }, peopleHistory, send, nowMs));
+  if (stop.aborted) {
+    throw new InterruptedError('stopped');
+  }
   const findings = [
     ...streams.flatMap((one) => one.findings),
     requestTimes?.finding,
-    ...(branches instanceof ServiceError
-      ? [`error: branches: ${branches.reason}: ${branches.message}`]
-      : findingsOfBranches(branches)),
+    ...(ofBranches?.findings ?? []),
   ];
   return {
     metrics: customer.metricsAt(systemClock.nowMs()),
     streams,
-    branches: branches instanceof ServiceError ? [] : branches,
+    branches: ofBranches?.branches ?? [],
     clock: service.serverClock.reading(),
     requestTimes: requestTimes?.comparison,
     findings: [...new Set(findings.filter((text) => text !== undefined))],
   };
-}
-
-/** Returns an error of the service. Throws any other, which is the program's. */
-function serviceErrorOf(error: unknown): ServiceError {
-  if (error instanceof ServiceError) {
-    return error;
-  }
-  throw error;
 }
 
 function keysText({ status, formats: [format] }: KeyFormatState): string {

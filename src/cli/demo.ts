@@ -11,11 +11,10 @@ import { createDaemon } from '../daemon.ts';
 import { exporterConfigYaml } from '../simulator/demo-service.ts';
 import {
   addLogOptions,
-  customersOption,
+  addSimulationOptions,
   helpNotes,
   listenAddressOption,
   loggerFor,
-  seedOption,
 } from './flags.ts';
 import type { LogFlags } from './flags.ts';
 import { PROGRAM, untilStopped } from './io.ts';
@@ -41,9 +40,8 @@ const MAX_CUSTOMERS_WITH_SHORT_INTERVALS = 100;
 export function demoCommand(io: Io): Command {
   const command = new Command('demo')
     .summary('run the exporter with simulated libraries')
-    .description('Runs the exporter with simulated libraries, without configuration or network.')
-    .addOption(customersOption())
-    .addOption(seedOption())
+    .description('Runs the exporter with simulated libraries, without configuration or network.');
+  addSimulationOptions(command)
     .addOption(listenAddressOption('address to listen on', '127.0.0.1:10096'))
     .addHelpText(
       'after',

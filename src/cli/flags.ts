@@ -2,12 +2,11 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import { Temporal } from 'temporal-polyfill';
+import type { TimeFlag } from '../backfill/targets.ts';
 import { systemClock } from '../base/clock.ts';
 import { parseDuration } from '../base/duration.ts';
-import { UsageError } from '../base/errors.ts';
 import { createLogger, LOG_FORMATS, LOG_LEVELS } from '../base/log.ts';
 import type { LogFormat, Logger, LogLevel } from '../base/log.ts';
-import type { Zone } from '../counting/calendar/zone.ts';
 import type { Io } from './io.ts';
 
 export interface LogFlags {
@@ -69,18 +68,16 @@ export function webConfigOption(): Option {
   return new Option('--web.config.file <file>', 'file with TLS and basic_auth_users');
 }
 
-/** Returns `--customers`, the number of simulated ones. */
-export function customersOption(): Option {
-  return new Option('--customers <number>', 'number of simulated customers')
-    .argParser(integer(1, 100_000))
-    .default(5);
-}
-
-/** Returns `--seed`. */
-export function seedOption(): Option {
-  return new Option('--seed <number>', 'seed of the simulation: the same seed, the same data')
-    .argParser(integer(0, 2 ** 32 - 1))
-    .default(1);
+/** Adds `--customers`, the number of simulated ones, and `--seed`. */
+export function addSimulationOptions(command: Command): Command {
+  return command
+    .option('--customers <number>', 'number of simulated customers', integer(1, 100_000), 5)
+    .option(
+      '--seed <number>',
+      'seed of the simulation: the same seed, the same data',
+      integer(0, 2 ** 32 - 1),
+      1,
+    );
 }
 
 /** Returns a parser of integers from `min` to `max`. It throws an InvalidArgumentError. */
@@ -96,13 +93,6 @@ export function integer(min: number, max: number): (text: string) => number {
 
 export const TIME_FORMATS =
   'ISO 8601, local without an offset; a date; or a duration before now such as -24h';
-
-/** A time on the command line. What it means depends on the customer's zone. */
-export interface TimeFlag {
-  readonly text: string;
-  /** Returns the time in milliseconds since 1970, a whole second. */
-  toInstantMs(zone: Zone, nowMs: number): number;
-}
 
 const LOCAL_TIME = /^\d{4}-\d\d-\d\d(?:[T ][\d:.]+)?$/i;
 
@@ -127,15 +117,6 @@ export function parseTimeFlag(text: string): TimeFlag {
     return { text, toInstantMs: () => instantMs };
   } catch {
     return refuseTime();
-  }
-}
-
-/** Throws a UsageError unless `fromMs` is before `toMs`. */
-export function refuseReversed(zone: Zone, fromMs: number, toMs: number): void {
-  if (fromMs >= toMs) {
-    throw new UsageError(
-      `--to: expected a time after --from (${zone.format(fromMs)}), got ${zone.format(toMs)}`,
-    );
   }
 }
 

@@ -1,5 +1,7 @@
 /** `query`: reads any part of the service's interface once, as rows on standard output. */
 import { Argument, Command, Option } from 'commander';
+import { refuseReversed } from '../backfill/targets.ts';
+import type { TimeFlag } from '../backfill/targets.ts';
 import { systemClock } from '../base/clock.ts';
 import { DAY_MS, MINUTE_MS } from '../base/duration.ts';
 import { codeOf, messageOf, UsageError } from '../base/errors.ts';
@@ -21,18 +23,18 @@ import { recordFields, rowFields } from '../service/decode.ts';
 import { findContradiction, isWider } from '../service/metadata.ts';
 import type { ServiceClient } from '../service/types.ts';
 import { findCustomer, patientRetries, serviceOf } from './access.ts';
-import {
-  configOption,
-  helpNotes,
-  integer,
-  parseTimeFlag,
-  refuseReversed,
-  TIME_FORMATS,
-} from './flags.ts';
-import type { TimeFlag } from './flags.ts';
+import { configOption, helpNotes, integer, parseTimeFlag, TIME_FORMATS } from './flags.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
-import { counted, createFormatter, FORMATS, printable, ProgressLine } from '../base/output.ts';
+import {
+  counted,
+  createFormatter,
+  FORMATS,
+  jsonLine,
+  printable,
+  ProgressLine,
+  recordOf,
+} from '../base/output.ts';
 import type { Format } from '../base/output.ts';
 
 interface QueryFlags {
@@ -127,7 +129,13 @@ async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<voi
     aggregation === undefined
       ? readPages(
           client,
-          { endpoint, limit, includePatronFields, ...window, ...tokenOf(flags.startToken) },
+          {
+            endpoint,
+            limit,
+            includePatronFields,
+            ...window,
+            ...(flags.startToken !== undefined && { startToken: new Secret(flags.startToken) }),
+          },
           io.stop,
         )
       : readAggregated(client, { endpoint, aggregation, ...window }, io.stop);
@@ -181,25 +189,17 @@ function createResponseFormatter(
   }
   return ({ rows, metadata: { from, to, count, limit }, aggregation, startToken }) => {
     const metadata = { from, to, count, aggregation, startToken: startToken?.reveal(), limit };
-    const result = rows.map((row) =>
-      Object.fromEntries(columns.map((column, i) => [column, row[i] ?? null])),
-    );
-    return `${printable(JSON.stringify({ metadata, result }))}\n`;
+    return jsonLine({ metadata, result: rows.map((row) => recordOf(columns, row)) });
   };
 }
 
 /** Returns what a reader of the rows should know of their response. */
 function notesOn({ rows, metadata }: PrintedResponse, window: Window): readonly string[] {
   const contradiction = findContradiction(window, rows.length, metadata);
-  const wider = 'the service covered more time than requested';
   return [
     ...(contradiction === undefined ? [] : [`${contradiction}; rows may be missing`]),
-    ...(isWider(window, metadata) ? [wider] : []),
+    ...(isWider(window, metadata) ? ['the service covered more time than requested'] : []),
   ];
-}
-
-function tokenOf(startToken: string | undefined): { readonly startToken?: Secret } {
-  return startToken === undefined ? {} : { startToken: new Secret(startToken) };
 }
 
 /** Returns the flags that read what is left, for a POSIX shell. */
@@ -218,8 +218,8 @@ function resolveWindow({ from, to }: QueryFlags, zone: Zone): Window {
     refuseReversed(zone, fromMs, toMs);
   }
   return {
-    ...(fromMs === undefined ? {} : { from: zone.format(fromMs) }),
-    ...(toMs === undefined ? {} : { to: zone.format(toMs) }),
+    ...(fromMs !== undefined && { from: zone.format(fromMs) }),
+    ...(toMs !== undefined && { to: zone.format(toMs) }),
   };
 }
 
@@ -242,8 +242,7 @@ async function* readPages(
   let emptyPages = 0;
   let { startToken } = question;
   do {
-    const token = startToken === undefined ? {} : { startToken };
-    const page = await client.page({ ...question, ...token }, signal);
+    const page = await client.page({ ...question, ...(startToken && { startToken }) }, signal);
     if (page.aggregation !== undefined) {
       throw new Error(
         `the service forced the aggregation ${printable(JSON.stringify(page.aggregation))} ` +

@@ -19,15 +19,15 @@ import { planCustomer, SUBJECTS } from '../report/plan.ts';
 import type { CustomerPlan, ReportOptions } from '../report/plan.ts';
 import { readCustomer } from '../report/reading.ts';
 import { sectionsOf } from '../report/rows.ts';
-import type { Section } from '../report/rows.ts';
 import { MORE_REQUESTS } from '../report/windows.ts';
-import type { Service } from '../service/types.ts';
 import { chooseCustomers, customersAtOnce, patientRetries, serviceOf } from './access.ts';
 import { configOption, customerOption, helpNotes } from './flags.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
 
-const FORMATS = ['table', 'csv', 'json', 'html'] as const;
+/** A report is for everybody who may read the folder. */
+const FILE_MODE = 0o644;
+const RENDERERS = { table: tableReport, csv: csvReport, json: jsonReport, html: htmlReport };
 
 interface ReportFlags {
   readonly 'config.file': string;
@@ -39,12 +39,9 @@ interface ReportFlags {
   readonly period: PeriodName;
   readonly hours: 'all' | 'staffed';
   readonly visits: ReportOptions['visits'];
-  readonly format: (typeof FORMATS)[number];
+  readonly format: keyof typeof RENDERERS;
   readonly output?: string;
 }
-
-/** A report is for everybody who may read the folder. */
-const FILE_MODE = 0o644;
 
 /** Returns the command `report`. */
 export function reportCommand(io: Io): Command {
@@ -69,7 +66,11 @@ export function reportCommand(io: Io): Command {
         .choices(['entered', 'mean'])
         .default('entered'),
     )
-    .addOption(new Option('--format <format>', 'output format').choices(FORMATS).default('table'))
+    .addOption(
+      new Option('--format <format>', 'output format')
+        .choices(Object.keys(RENDERERS))
+        .default('table'),
+    )
     .option('--output <file>', 'file to write in place of standard output')
     .addHelpText(
       'after',
@@ -103,7 +104,7 @@ async function report(flags: ReportFlags, io: Io): Promise<void> {
   const plans = plansOf(flags, options, config);
   const { sections, failures } = await readAll(plans, config, io);
   if (sections.length > 0 || failures.length === 0) {
-    const text = render(flags.format, sections, options);
+    const text = RENDERERS[flags.format](sections, options, systemClock.nowMs());
     await (output === undefined
       ? deliver(text, io)
       : replaceFile(output, text, Infinity, FILE_MODE));
@@ -136,15 +137,10 @@ function plansOf(
   return plans;
 }
 
-interface Results {
-  readonly sections: readonly Section[];
-  /** A line for each customer that failed. */
-  readonly failures: readonly string[];
-}
-
-async function readAll(plans: readonly CustomerPlan[], config: Config, io: Io): Promise<Results> {
+/** Returns also a line for each customer that failed. */
+async function readAll(plans: readonly CustomerPlan[], config: Config, io: Io) {
   const progress = new ProgressLine(io);
-  const byKey = plans.filter(({ breakdown }) => breakdown !== undefined);
+  const byKey = plans.filter(({ options }) => options.by !== 'customer');
   const expected = byKey.reduce((sum, { windows }) => sum + windows.length + MORE_REQUESTS, 0);
   if (expected > 0) {
     io.writeError(`sending at least ${counted(expected, 'request')}\n`);
@@ -161,14 +157,20 @@ async function readAll(plans: readonly CustomerPlan[], config: Config, io: Io): 
   const failures: string[] = [];
   try {
     const sections = await inParallel(plans, customersAtOnce(config.service), async (plan) => {
+      const { name } = plan.config;
+      const retries = patientRetries(progress, `${name}: `);
+      const client = service.clientFor(accessOf(plan.config), retries);
       try {
-        return await readSections(plan, service, progress, io);
+        return sectionsOf(
+          plan,
+          await readCustomer(plan, (question) => client.query(question, io.stop)),
+        );
       } catch (error) {
         io.stop.throwIfAborted();
         if (!(error instanceof ServiceError)) {
           throw error;
         }
-        failures.push(`  ${plan.config.name}: ${error.reason}: ${error.message}`);
+        failures.push(`  ${name}: ${error.reason}: ${error.message}`);
         return [];
       } finally {
         done.customers += 1;
@@ -182,35 +184,6 @@ async function readAll(plans: readonly CustomerPlan[], config: Config, io: Io): 
   } finally {
     progress.clear();
     service.close();
-  }
-}
-
-async function readSections(
-  plan: CustomerPlan,
-  service: Service,
-  progress: ProgressLine,
-  io: Io,
-): Promise<readonly Section[]> {
-  const retries = patientRetries(progress, `${plan.config.name}: `);
-  const client = service.clientFor(accessOf(plan.config), retries);
-  const reading = await readCustomer(plan, (question) => client.query(question, io.stop));
-  return sectionsOf(plan, reading);
-}
-
-function render(
-  format: ReportFlags['format'],
-  sections: readonly Section[],
-  options: ReportOptions,
-): string {
-  switch (format) {
-    case 'table':
-      return tableReport(sections, options);
-    case 'csv':
-      return csvReport(sections, options);
-    case 'json':
-      return jsonReport(sections, options);
-    case 'html':
-      return htmlReport(sections, options, systemClock.nowMs());
   }
 }
 

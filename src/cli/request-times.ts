@@ -1,5 +1,5 @@
 /** What `check --connect` says about `service.request_times`. */
-import { ServiceError } from '../base/errors.ts';
+import { serviceErrorOf } from '../base/errors.ts';
 import type { MinuteStream, RequestTimes } from '../base/model.ts';
 import type { ServiceSettings } from '../base/service-settings.ts';
 import type { Zone } from '../counting/calendar/zone.ts';
@@ -26,18 +26,16 @@ export async function reportRequestTimes(
   query: Query,
   { requestTimes: configured }: Pick<ServiceSettings, 'requestTimes'>,
 ): Promise<RequestTimesReport | undefined> {
-  async function report(): Promise<RequestTimesReport | undefined> {
+  async function compare(): Promise<RequestTimesReport | undefined> {
     const comparison = await compareRequestTimes(stream, zone, nowMs, query);
     return comparison && { comparison, finding: findingOf(comparison, configured, zone) };
   }
   try {
-    const first = await report();
-    return first?.finding === undefined ? first : await report();
+    const first = await compare();
+    return first?.finding === undefined ? first : await compare();
   } catch (error) {
-    if (error instanceof ServiceError) {
-      return undefined;
-    }
-    throw error;
+    serviceErrorOf(error);
+    return undefined;
   }
 }
 
@@ -62,11 +60,6 @@ function findingOf(
     `warning: if anybody came between ${from} and ${to}, set service.request_times: ${best}; ` +
     'else check again while it is open'
   );
-}
-
-/** Whether nobody came to any customer that was compared: the setting is the same for all of them. */
-export function isUntested(comparisons: readonly RequestTimesComparison[]): boolean {
-  return comparisons.length > 0 && comparisons.every(({ fitting }) => fitting.length === 0);
 }
 
 /** The sum of the counts, or `refused`. */

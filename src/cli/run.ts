@@ -8,7 +8,7 @@ import { loadConfig } from '../config/load.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { loadWebConfig } from '../config/web.ts';
 import { createDaemon } from '../daemon.ts';
-import type { Daemon, DaemonOptions } from '../daemon.ts';
+import type { Daemon, DaemonOptions, ReloadScope } from '../daemon.ts';
 import type { Shard } from '../metrics/exporter-metrics.ts';
 import { growYoungGeneration } from '../v8-flags.ts';
 import {
@@ -23,6 +23,7 @@ import type { LogFlags } from './flags.ts';
 import { buildOf, untilStopped } from './io.ts';
 import type { Io } from './io.ts';
 import { reloadOnChange } from './watch.ts';
+import type { WatchOptions } from './watch.ts';
 
 interface RunFlags extends LogFlags {
   readonly 'config.file': string;
@@ -49,13 +50,11 @@ export function runCommand(io: Io): Command {
     .summary('run the exporter (the default command)')
     .description('Polls the service for every customer and serves the metrics.')
     .addOption(configOption())
-    .addOption(
-      new Option(
-        '--config.auto-reload-interval <duration>',
-        'how often to load the configuration and apply changes, at least 1s; 0 is off',
-      )
-        .argParser(parseReloadInterval)
-        .default(0, '0'),
+    .option(
+      '--config.auto-reload-interval <duration>',
+      'how often to load the configuration and apply changes, at least 1s; 0 is off',
+      parseReloadInterval,
+      0,
     )
     .addOption(listenAddressOption('address to listen on; port 0 picks a free port', ':10096'))
     .option('--web.telemetry-path <path>', 'path of the metrics', '/metrics')
@@ -135,19 +134,17 @@ async function run(flags: RunFlags, io: Io): Promise<void> {
   started.resolve(daemon);
   let isSaved = false;
   const intervalMs = flags['config.autoReloadInterval'];
-  const ends: Promise<void>[] = [untilStopped(io)];
   // A watch ends before that only by an error. At the end, a network file system may not answer it.
+  const ends = [untilStopped(io)];
+  function watch(scope: ReloadScope, options: Omit<WatchOptions, 'reload'>): void {
+    const reload = { reload: () => daemon.reload(scope) };
+    ends.push(reloadOnChange({ ...options, ...reload }, systemClock, stop));
+  }
   if (intervalMs > 0) {
-    const all = { load, reload: () => daemon.reload('all'), loadedDigest: loaded.digest };
-    ends.push(reloadOnChange({ ...all, intervalMs }, systemClock, stop));
+    watch('all', { load, loadedDigest: loaded.digest, intervalMs });
   }
   if (loadWeb !== undefined && loaded.web !== undefined) {
-    const web = {
-      load: loadWeb,
-      reload: () => daemon.reload('web'),
-      loadedDigest: loaded.web.digest,
-    };
-    ends.push(reloadOnChange({ ...web, intervalMs: WEB_INTERVAL_MS }, systemClock, stop));
+    watch('web', { load: loadWeb, loadedDigest: loaded.web.digest, intervalMs: WEB_INTERVAL_MS });
   }
   try {
     await Promise.race(ends);

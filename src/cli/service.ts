@@ -5,7 +5,7 @@ import { seededRandom } from '../base/random.ts';
 import { createFaults } from '../simulator/faults.ts';
 import { startSimulator } from '../simulator/http.ts';
 import { createDemoService } from '../simulator/demo-service.ts';
-import { customersOption, helpNotes, seedOption } from './flags.ts';
+import { addSimulationOptions, helpNotes } from './flags.ts';
 import { untilStopped } from './io.ts';
 import type { Io } from './io.ts';
 
@@ -20,11 +20,10 @@ interface ServiceFlags extends SimulationFlags {
 
 /** Returns the command `service`. */
 export function serviceCommand(io: Io): Command {
-  return new Command('service')
+  const command = new Command('service')
     .summary('run the simulated service alone')
-    .description('Serves the whole interface of the statistics service with simulated libraries.')
-    .addOption(customersOption())
-    .addOption(seedOption())
+    .description('Serves the whole interface of the statistics service with simulated libraries.');
+  return addSimulationOptions(command)
     .option('--listen-address <address>', 'loopback address to listen on', '127.0.0.1:0')
     .addHelpText(
       'after',

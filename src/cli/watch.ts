@@ -5,7 +5,7 @@ import { ConfigError } from '../base/errors.ts';
 /** A changed configuration counts when it is the same after this time: half-written files may be valid. */
 const SETTLE_MS = 1_000;
 
-interface WatchOptions {
+export interface WatchOptions {
   /** Throws a ConfigError if the configuration is bad. */
   readonly load: () => Promise<{ readonly digest: string }>;
   readonly reload: () => Promise<unknown>;

@@ -1,87 +1,82 @@
 /** A report as a table for terminals, as CSV and as JSON. All have the same columns. */
-import { ABSENT, createFormatter, printable } from '../base/output.ts';
+import { ABSENT, createFormatter, printable, recordOf } from '../base/output.ts';
 import type { RawRecord } from '../base/model.ts';
 import { DAY_MS } from '../base/duration.ts';
 import type { ReportOptions } from './plan.ts';
 import { dateText } from './periods.ts';
 import type { ReportRow, Section } from './rows.ts';
 
-type Value = string | number | undefined;
+type Columns = Readonly<
+  Record<string, (row: ReportRow, section: Section) => string | number | undefined>
+>;
 
-interface Column {
-  readonly name: string;
-  readonly valueOf: (row: ReportRow, section: Section) => Value;
-}
+const BRANCH: Columns = {
+  branch: (_, { key }) => key,
+  branch_name: (_, { name }) => name,
+};
+const COUNTS: Columns = {
+  period_start: ({ period }) => period.start,
+  period_end: ({ period }) => period.end,
+  entered: ({ entered }) => entered,
+  exited: ({ exited }) => exited,
+  visits: ({ visits }) => visits,
+  logins: ({ logins }) => logins,
+};
+const STAFFED: Columns = {
+  entered_staffed: ({ enteredStaffed }) => enteredStaffed,
+  entered_self_service: ({ enteredSelfService }) => enteredSelfService,
+  hours_staffed: ({ hoursStaffed }) => hoursStaffed,
+  hours_self_service: ({ hoursSelfService }) => hoursSelfService,
+};
+const DAYS: Columns = {
+  days_open: ({ daysOpen }) => daysOpen,
+  days_without_counts: ({ daysWithoutCounts }) => daysWithoutCounts?.length,
+  note: ({ notes }) => notes.join('; '),
+};
 
-const CUSTOMER: Column = { name: 'customer', valueOf: (_, { customer }) => customer };
-const BRANCH: readonly Column[] = [
-  { name: 'branch', valueOf: (_, { key }) => key },
-  { name: 'branch_name', valueOf: (_, { name }) => name },
-];
-const DEVICE: Column = { name: 'device', valueOf: (_, { key }) => key };
-const COUNTS: readonly Column[] = [
-  { name: 'period_start', valueOf: ({ period }) => period.start },
-  { name: 'period_end', valueOf: ({ period }) => period.end },
-  { name: 'entered', valueOf: ({ entered }) => entered },
-  { name: 'exited', valueOf: ({ exited }) => exited },
-  { name: 'visits', valueOf: ({ visits }) => visits },
-  { name: 'logins', valueOf: ({ logins }) => logins },
-];
-const STAFFED: readonly Column[] = [
-  { name: 'entered_staffed', valueOf: ({ enteredStaffed }) => enteredStaffed },
-  { name: 'entered_self_service', valueOf: ({ enteredSelfService }) => enteredSelfService },
-  { name: 'hours_staffed', valueOf: ({ hoursStaffed }) => hoursStaffed },
-  { name: 'hours_self_service', valueOf: ({ hoursSelfService }) => hoursSelfService },
-];
-const DAYS: readonly Column[] = [
-  { name: 'days_open', valueOf: ({ daysOpen }) => daysOpen },
-  { name: 'days_without_counts', valueOf: ({ daysWithoutCounts }) => daysWithoutCounts?.length },
-  { name: 'note', valueOf: ({ notes }) => notes.join('; ') },
-];
-
-/** Returns the columns of CSV and JSON, which depend on the options alone. */
-function columnsOf({ by, staffed }: ReportOptions): readonly Column[] {
-  const keys = by === 'device' ? [DEVICE] : BRANCH;
-  return [CUSTOMER, ...keys, ...COUNTS, ...(staffed ? STAFFED : []), ...DAYS];
+/** Returns the names of the columns, which depend on the options alone, and their values by row. */
+function tabulate(sections: readonly Section[], { by, staffed }: ReportOptions) {
+  const columns = Object.entries<Columns[string]>({
+    customer: (_, { customer }) => customer,
+    ...(by === 'device' ? { device: (_, { key }) => key } : BRANCH),
+    ...COUNTS,
+    ...(staffed ? STAFFED : {}),
+    ...DAYS,
+  });
+  const records = sections.flatMap((section) =>
+    section.rows.map((row): RawRecord =>
+      columns.map(([, valueOf]) => valueOf(row, section) ?? null),
+    ),
+  );
+  return { names: columns.map(([name]) => name), records };
 }
 
 /** Returns CSV (RFC 4180) with a head, dots as decimal separators, and empty fields for what is unknown. */
 export function csvReport(sections: readonly Section[], options: ReportOptions): string {
-  const columns = columnsOf(options);
-  const names = columns.map(({ name }) => name);
-  return createFormatter('csv', names)(recordsOf(sections, columns));
+  const { names, records } = tabulate(sections, options);
+  return createFormatter('csv', names)(records);
 }
 
 /** Returns a JSON array of rows. Each has the dates of its days without counts, too. */
 export function jsonReport(sections: readonly Section[], options: ReportOptions): string {
-  const columns = columnsOf(options);
-  const rows = sections.flatMap((section) =>
-    section.rows.map((row) => ({
-      ...Object.fromEntries(
-        columns.map(({ name, valueOf }) => [name, valueOf(row, section) ?? null]),
-      ),
-      dates_without_counts: row.daysWithoutCounts ?? null,
-    })),
-  );
-  return `[${rows.map((row) => `\n${printable(JSON.stringify(row))}`).join()}]\n`;
+  const { names, records } = tabulate(sections, options);
+  const rows = sections.flatMap((section) => section.rows);
+  const lines = records.map((record, i) => {
+    const dates = rows[i]?.daysWithoutCounts ?? null;
+    return `\n${printable(JSON.stringify({ ...recordOf(names, record), dates_without_counts: dates }))}`;
+  });
+  return `[${lines.join()}]\n`;
 }
 
 /** Returns a table for terminals without columns that are empty, and below it the days without counts. */
 export function tableReport(sections: readonly Section[], options: ReportOptions): string {
-  const all = columnsOf(options);
-  const records = recordsOf(sections, all);
-  const isUsed = all.map((_, i) => records.some((record) => (record[i] ?? '') !== ''));
-  const names = all.filter((_, i) => isUsed[i]).map(({ name }) => name);
+  const { names, records } = tabulate(sections, options);
+  const isUsed = names.map((_, i) => records.some((record) => (record[i] ?? '') !== ''));
   const shown = records.map((record) =>
     record.filter((_, i) => isUsed[i]).map((value) => value ?? ABSENT),
   );
-  return createFormatter('table', names)(shown) + gapList(sections);
-}
-
-function recordsOf(sections: readonly Section[], columns: readonly Column[]): readonly RawRecord[] {
-  return sections.flatMap((section) =>
-    section.rows.map((row) => columns.map(({ valueOf }) => valueOf(row, section) ?? null)),
-  );
+  const head = names.filter((_, i) => isUsed[i]);
+  return createFormatter('table', head)(shown) + gapList(sections);
 }
 
 function gapList(sections: readonly Section[]): string {

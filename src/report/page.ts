@@ -1,4 +1,5 @@
 /** A report as one HTML file without scripts or other resources: a chart and a table of each library. */
+import { Temporal } from 'temporal-polyfill';
 import { DAY_MS } from '../base/duration.ts';
 import { Html, html, NOTHING } from '../web/html.ts';
 import { gapsOf, titleOf } from './columns.ts';
@@ -299,7 +300,7 @@ function longLabel({ period: { start, end, cut } }: ReportRow, period: PeriodNam
     case 'day':
       return `${WEEKDAYS[date.getUTCDay()]} ${start}`;
     case 'week':
-      return isCut ? daysText(start, end) : isoWeek(date);
+      return isCut ? daysText(start, end) : isoWeek(start);
     case 'month':
       return isCut
         ? daysText(start, end)
@@ -324,7 +325,7 @@ function shortLabel(
         ? `${date.getUTCDate()} ${month}`
         : String(date.getUTCDate());
     case 'week':
-      return isoWeek(date).slice(5);
+      return isoWeek(start).slice(5);
     case 'month':
       return month;
     case 'year':
@@ -336,10 +337,8 @@ function daysText(start: string, end: string): string {
   return `${start} to ${dateText(Date.parse(end) - DAY_MS)}`;
 }
 
-/** Returns the week of a Monday, as `2025-W03`. It is of the year of its Thursday (ISO 8601). */
-function isoWeek(monday: Date): string {
-  const thursday = new Date(monday.getTime() + 3 * DAY_MS);
-  const year = thursday.getUTCFullYear();
-  const week = Math.floor((thursday.getTime() - Date.UTC(year, 0, 1)) / (7 * DAY_MS)) + 1;
-  return `${year}-W${String(week).padStart(2, '0')}`;
+/** Returns the week of a date, as `2025-W03`. */
+function isoWeek(date: string): string {
+  const { yearOfWeek, weekOfYear } = Temporal.PlainDate.from(date);
+  return `${yearOfWeek}-W${String(weekOfYear).padStart(2, '0')}`;
 }

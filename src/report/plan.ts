@@ -1,5 +1,4 @@
 /** What is read for one customer: its periods, days and windows, and how many requests they take. */
-import type { Breakdown } from '../base/model.ts';
 import type { CustomerConfig } from '../config/types.ts';
 import { Calendar } from '../counting/calendar/calendar.ts';
 import type { Span } from '../counting/calendar/calendar.ts';
@@ -35,8 +34,6 @@ export interface CustomerPlan {
   readonly periods: readonly Period[];
   /** Consecutive, from the start of the first day. None has a part of a period, day or staffed hours. */
   readonly windows: readonly Span[];
-  /** The aggregation by which keys are read; undefined for the customer as a whole. */
-  readonly breakdown: Breakdown | undefined;
   /** Returns the hours of a branch, or else of the customer. */
   readonly hoursOf: (branch?: string) => Hours;
 }
@@ -64,34 +61,18 @@ export function planCustomer(
 
   const sites = by === 'branch' ? [undefined, ...Object.keys(config.branches)] : [undefined];
   const staffedHours = new Set(staffed ? sites.map((branch) => hoursOf(branch).staffed) : []);
-  const whole = spanOf(days);
-  const changes = [...staffedHours].flatMap((hours) =>
-    hours === undefined ? [] : hours.openSpans(whole, config.timezone).flatMap(edgesOf),
-  );
-  const edges = [...days, ...(period === 'hour' ? periods : [])].flatMap(edgesOf);
-  return {
-    config,
-    options,
-    calendar,
-    nowMs,
-    days,
-    periods,
-    windows: windowsBetween([...edges, ...changes]),
-    breakdown: by === 'customer' ? undefined : by,
-    hoursOf,
-  };
+  const spans = [
+    ...days,
+    ...(period === 'hour' ? periods : []),
+    ...[...staffedHours].flatMap((hours) => hours?.openSpans(spanOf(days), config.timezone) ?? []),
+  ];
+  const instants = new Set(spans.flatMap(({ startMs, endMs }) => [startMs, endMs]));
+  const edges = [...instants].toSorted((a, b) => a - b);
+  const windows = edges.slice(1).map((endMs, i) => ({ startMs: edges[i] ?? endMs, endMs }));
+  return { config, options, calendar, nowMs, days, periods, windows, hoursOf };
 }
 
 /** Returns the span from the first start to the last end of consecutive ones. */
 export function spanOf(spans: readonly Span[]): Span {
   return { startMs: spans[0]?.startMs ?? 0, endMs: spans.at(-1)?.endMs ?? 0 };
-}
-
-function edgesOf({ startMs, endMs }: Span): readonly number[] {
-  return [startMs, endMs];
-}
-
-function windowsBetween(edges: readonly number[]): readonly Span[] {
-  const sorted = [...new Set(edges)].toSorted((a, b) => a - b);
-  return sorted.slice(1).map((endMs, i) => ({ startMs: sorted[i] ?? endMs, endMs }));
 }

@@ -29,11 +29,12 @@ export interface CustomerReading {
 
 /** Reads what a plan needs. Rejects with a ServiceError unless everything was read. */
 export async function readCustomer(plan: CustomerPlan, query: Query): Promise<CustomerReading> {
-  const { breakdown, windows, config } = plan;
-  if (breakdown !== undefined) {
+  const { windows, config } = plan;
+  const { by } = plan.options;
+  if (by !== 'customer') {
     const reader = readerOf(plan, 'people', query);
     const people = await readWindows(windows, (startMs, endMs) =>
-      readByKey(reader, breakdown, startMs, endMs),
+      readByKey(reader, by, startMs, endMs),
     );
     return { people, logins: undefined };
   }
@@ -112,12 +113,12 @@ async function readMonths(
   let keyFormat = ANY_KEY_FORMAT;
   for (const windows of months) {
     const range = { stream, calendar, span: spanOf(windows), reader };
-    const read = await readMinutes(range, keyFormat);
-    ({ keyFormat } = read);
+    const minutes = await readMinutes(range, keyFormat);
+    ({ keyFormat } = minutes);
     if (namesTimeOfDay(keyFormat)) {
       return undefined;
     }
-    counted.push(countWindows(windows, read.minutes.days));
+    counted.push(countWindows(windows, minutes.days));
   }
   return counted;
 }

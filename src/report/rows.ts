@@ -42,16 +42,15 @@ export interface Section {
 export function sectionsOf(plan: CustomerPlan, reading: CustomerReading): readonly Section[] {
   const { config, options } = plan;
   if (options.by === 'customer') {
-    return [
-      { customer: config.name, key: undefined, name: undefined, rows: rowsOf(plan, reading) },
-    ];
+    const rows = rowsOf(plan, reading, undefined);
+    return [{ customer: config.name, key: undefined, name: undefined, rows }];
   }
-  const configured = options.by === 'branch' ? Object.keys(config.branches) : [];
-  const counted = sumOf(reading.people ?? []).keys();
-  return [...new Set([...configured, ...counted])].toSorted(compareKeys).map((key) => ({
+  const branches = options.by === 'branch' ? config.branches : undefined;
+  const keys = new Set([...Object.keys(branches ?? {}), ...sumOf(reading.people ?? []).keys()]);
+  return [...keys].toSorted(compareKeys).map((key) => ({
     customer: config.name,
     key,
-    name: options.by === 'branch' ? (config.branches[key]?.name ?? key) : undefined,
+    name: branches && (branches[key]?.name ?? key),
     rows: rowsOf(plan, reading, key),
   }));
 }
@@ -65,7 +64,11 @@ interface Counted extends Span {
   readonly anybody: number;
 }
 
-function rowsOf(plan: CustomerPlan, reading: CustomerReading, key?: string): readonly ReportRow[] {
+function rowsOf(
+  plan: CustomerPlan,
+  reading: CustomerReading,
+  key: string | undefined,
+): readonly ReportRow[] {
   const { options, days, nowMs } = plan;
   const hours = plan.hoursOf(options.by === 'branch' ? key : undefined);
   const opening = openSpans(plan, hours.opening);

@@ -9,6 +9,7 @@ import { grandTotal, plus } from '../../src/counting/rows/counts.ts';
 import type { Counts } from '../../src/counting/rows/counts.ts';
 import { stepsUntil } from '../../src/counting/rows/day-counts.ts';
 import { ANY_KEY_FORMAT } from '../../src/counting/rows/key-format.ts';
+import { WindowReader } from '../../src/counting/rows/window-reader.ts';
 import { readMinuteHistory } from '../../src/backfill/read-minutes.ts';
 import type { MinuteHistory } from '../../src/backfill/read-minutes.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
@@ -61,10 +62,16 @@ test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
     const calendar = new Calendar(new Zone(timezone), { hour: 4, minute: 0 });
     const endMs = calendar.dayAt(NOW_MS - 2 * DAY_MS).startMs;
     const startMs = calendar.dayAt(endMs - 11 * DAY_MS).startMs;
-    const { history } = await readMinuteHistory(
-      { stream: 'people', calendar, span: { startMs, endMs }, needsDayBefore: true },
+    const reader = new WindowReader({
+      query: queryFrom((question) => service.respond(question, NOW_MS)),
+      stream: 'people',
+      zone: calendar.zone,
+      nowMs: () => endMs,
+    });
+    const history = await readMinuteHistory(
+      { reader, stream: 'people', calendar, span: { startMs, endMs } },
       ANY_KEY_FORMAT,
-      queryFrom((question) => service.respond(question, NOW_MS)),
+      true,
     );
 
     function servedBefore(atMs: number): number[] {

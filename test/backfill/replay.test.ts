@@ -5,7 +5,9 @@ import { readDaysBefore, readHistory } from '../../src/counting/occupancy/read-h
 import { createHistory } from '../../src/counting/occupancy/history.ts';
 import { replayPeriod } from '../../src/backfill/replay.ts';
 import type { PeriodHistory } from '../../src/backfill/replay.ts';
+import { ANY_KEY_FORMAT } from '../../src/counting/rows/key-format.ts';
 import type { KeyFormatState } from '../../src/counting/rows/key-format.ts';
+import { WindowReader } from '../../src/counting/rows/window-reader.ts';
 import { readMinuteHistory } from '../../src/backfill/read-minutes.ts';
 import type { MinuteHistory } from '../../src/backfill/read-minutes.ts';
 import { DayCounter } from '../../src/counting/rows/day-counts.ts';
@@ -16,8 +18,7 @@ import { ESTIMATED } from '../support/polled.ts';
 import { DAY_MS, MINUTE_MS, StreamFixture } from '../counting/fixture.ts';
 
 const RIVERSIDE = {
-  customer: 'riverside',
-  timezone: COPENHAGEN.name,
+  config: { name: 'riverside', timezone: COPENHAGEN.name },
   calendar: CALENDAR,
   description: { ...ESTIMATED, openingHours: parseOpeningHours('Mo-Su 08:00-20:00', undefined) },
   branches: undefined,
@@ -36,7 +37,13 @@ function minutes(
   }
   const counter = new DayCounter(CALENDAR, days, stream);
   Object.entries(counts).forEach(([minute, values]) => counter.add(at(minute), values));
-  return { span: OCTOBER, days: counter.days(), sums: [], byDay: [], lastSeenBeforeMs: undefined };
+  return {
+    days: counter.days(),
+    sums: [],
+    keyFormat: ANY_KEY_FORMAT,
+    byDay: [],
+    lastSeenBeforeMs: undefined,
+  };
 }
 
 /** An instant by its local time; `24 18:30` is in October. */
@@ -156,8 +163,10 @@ describe('the estimate', () => {
   ): Promise<readonly EstimateMetrics[]> {
     const query = queryFrom((question) => service.respond(question, NOON_MS + 2 * DAY_MS));
     const span = { startMs: PERIOD.startMs, endMs: TODAY.endMs + DAY_MS };
-    const range = { stream: 'people', calendar: CALENDAR, span, needsDayBefore: false } as const;
-    const { history } = await readMinuteHistory(range, ISO, query);
+    const { zone } = CALENDAR;
+    const reader = new WindowReader({ query, stream: 'people', zone, nowMs: () => span.endMs });
+    const range = { reader, stream: 'people', calendar: CALENDAR, span } as const;
+    const history = await readMinuteHistory(range, ISO, false);
     const firstDay = CALENDAR.dayAt(times[0] ?? NaN);
     const before = await readDaysBefore(query, 'people', CALENDAR, firstDay, ISO, PERIOD.startMs);
     const samples = replayPeriod(

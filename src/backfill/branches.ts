@@ -1,27 +1,101 @@
-/** Replays the branches of a customer: each is a building whose day comes from the windows that are over. */
+/**
+ * The branches of a customer in the past, in windows as live: quarter-hours of the days that have samples,
+ * hours of the days before. The customer's own counts show in which nobody was counted.
+ */
+import { MINUTE_MS } from '../base/duration.ts';
 import { COUNTERS } from '../base/model.ts';
 import {
+  addKeys,
   asPastDay,
+  endMsOf,
   NO_SUMS,
   PAST_WINDOW_MS,
   pastDayOfKey,
   sumOfKey,
   sumsAt,
+  sumsOf,
   todayOfKey,
-  endMsOf,
+  totalOf,
+  unknownDay,
+  WINDOW_MS,
+  windowsOf,
 } from '../counting/branches/branch-day.ts';
-import type { BranchDay } from '../counting/branches/branch-day.ts';
+import type { BranchDay, Sums } from '../counting/branches/branch-day.ts';
+import { countedUntil } from '../counting/branches/branch-gaps.ts';
+import { requestSums } from '../counting/branches/branch-windows.ts';
 import { compareKeys } from '../counting/breakdowns/poll-breakdown.ts';
-import type { Calendar } from '../counting/calendar/calendar.ts';
 import { contains } from '../counting/calendar/calendar.ts';
+import type { Calendar, Span } from '../counting/calendar/calendar.ts';
 import type { BranchDescriptions, BranchMetrics } from '../counting/customer-metrics.ts';
 import { HISTORY_DAYS } from '../counting/occupancy/door-model.ts';
 import { createHistory } from '../counting/occupancy/history.ts';
-import { countOf } from '../counting/rows/counts.ts';
+import { areEqual, countOf } from '../counting/rows/counts.ts';
 import { lastSeenIn } from '../counting/rows/day-counts.ts';
+import type { DayCounts } from '../counting/rows/day-counts.ts';
+import type { Query } from '../counting/rows/window-reader.ts';
 import { Site } from '../counting/site.ts';
-import type { BranchHistory } from './read-branches.ts';
 import { isOver } from './targets.ts';
+
+export interface BranchHistory {
+  readonly keys: readonly string[];
+  /** The days that reach into the range, as far as it goes. */
+  readonly days: readonly BranchDay[];
+  /** The days before, oldest first; undefined if they are not known of the customer. */
+  readonly daysBefore: readonly BranchDay[] | undefined;
+}
+
+/**
+ * Throws a ServiceError, also if another aggregation was forced.
+ *
+ * @param counted the customer's days from the start of the period on
+ * @param countedBefore those before, as many as the estimate needs; undefined if they are unknown
+ */
+export async function readBranchHistory(
+  calendar: Calendar,
+  range: Span,
+  counted: readonly DayCounts[],
+  countedBefore: readonly DayCounts[] | undefined,
+  query: Query,
+): Promise<BranchHistory> {
+  let keys: readonly string[] = [];
+
+  async function readDay(counts: DayCounts, stepMs: number): Promise<BranchDay> {
+    const unknown = unknownDay(counts.day, stepMs);
+    const sums: Sums[] = [];
+    let last = NO_SUMS;
+    for (let window = 1; window <= windowsOf(unknown); window += 1) {
+      const toMs = endMsOf(unknown, window);
+      if (toMs > range.endMs) {
+        break;
+      }
+      // By arrival, a record is in the window after that of its minute. A window may include the minute at its end.
+      const before = countedUntil(unknown, Math.max(0, window - 2), counts);
+      if (!areEqual(countedUntil(unknown, window, counts, MINUTE_MS), before)) {
+        const asked = { fromMs: counts.day.startMs, toMs, atLeast: totalOf(last) };
+        const table = await requestSums(asked, calendar, query);
+        keys = addKeys(keys, table);
+        last = sumsOf(keys, table);
+      }
+      sums.push(last);
+    }
+    return { ...unknown, sums };
+  }
+
+  async function readDays(all: readonly DayCounts[], stepMs: number): Promise<BranchDay[]> {
+    const read: BranchDay[] = [];
+    for (const counts of all) {
+      read.push(await readDay(counts, stepMs));
+    }
+    return read;
+  }
+
+  const before = counted.filter(({ day }) => day.endMs <= range.startMs);
+  const days = await readDays(counted.slice(before.length), WINDOW_MS);
+  const daysBefore =
+    countedBefore &&
+    (await readDays([...countedBefore, ...before].slice(-HISTORY_DAYS), PAST_WINDOW_MS));
+  return { keys, days, daysBefore };
+}
 
 interface BranchReplay {
   readonly key: string;
@@ -31,6 +105,7 @@ interface BranchReplay {
   lastSeenMs: number | undefined;
 }
 
+/** Replays the branches: each is a building whose day comes from the windows that are over. */
 export class BranchesReplay {
   readonly #calendar: Calendar;
   readonly #history: BranchHistory;
