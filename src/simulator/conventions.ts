@@ -3,8 +3,6 @@
  * as a switch. The exporter must not depend on any setting of them.
  */
 import { DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS } from '../base/duration.ts';
-import type { Random } from '../base/random.ts';
-import { pick } from './chance.ts';
 
 export type KeyZone = 'customer' | 'utc';
 export type KeyType = 'number' | 'string';
@@ -35,8 +33,8 @@ function choices<const Value>(...values: Choices<Value>): Choices<Value> {
   return values;
 }
 
-/** Drawn in this order: another order changes the conventions of every seed. */
-const SWITCHES = {
+/** Tests draw in this order: another order changes the conventions of every seed. */
+export const SWITCHES = {
   /** A response above this, of raw records or of a finer aggregation, is replaced by `forcedTo`. */
   forced: choices<{ readonly above: 'bytes' | 'rows'; readonly limit: number }>(
     { above: 'bytes', limit: 1_000_000 },
@@ -141,19 +139,19 @@ const SWITCHES = {
   badValueStatus: choices(400, 422),
 };
 
-/** What the metadata says of a response; its meaning is not documented. Not drawn with the others. */
-const METADATA = {
+/** What the metadata says of a response; its meaning is not documented. Tests draw it apart from the others. */
+export const METADATA = {
   /** Number of rows or records in the response; of what it sums up or pages; or nothing. */
   metadataCount: choices('rows', 'counts', 'absent'),
   /** `from` and `to`. */
   metadataTimes: choices('as asked', 'utc', 'absent'),
 };
 
-type Metadata = { readonly [Name in keyof typeof METADATA]: (typeof METADATA)[Name][number] };
+type Settings<Of extends Readonly<Record<string, Choices<unknown>>>> = {
+  readonly [Name in keyof Of]: Of[Name][number];
+};
 
-type Settings = { readonly [Name in keyof typeof SWITCHES]: (typeof SWITCHES)[Name][number] };
-
-export interface Conventions extends Settings, Metadata {
+export interface Conventions extends Settings<typeof SWITCHES>, Settings<typeof METADATA> {
   readonly minuteKey: MinuteKey;
   /** Whether branches, clients and devices are replaced by `forcedTo`. Not drawn: no client could know them. */
   readonly forcedGroups: 'never' | 'always';
@@ -162,48 +160,11 @@ export interface Conventions extends Settings, Metadata {
 export const plainConventions: Conventions = {
   minuteKey: { form: 'iso', zone: 'customer', designator: 'offset', precision: 'second' },
   forcedGroups: 'never',
-  ...settings((values) => values[0]),
-  metadataCount: METADATA.metadataCount[0],
-  metadataTimes: METADATA.metadataTimes[0],
+  ...likeliest(SWITCHES),
+  ...likeliest(METADATA),
 };
 
-/** Draws what the metadata says. Apart from the others, so that their seeds stay as they are. */
-export function drawMetadata(random: Random): Metadata {
-  return {
-    metadataCount: pick(random, METADATA.metadataCount),
-    metadataTimes: pick(random, METADATA.metadataTimes),
-  };
-}
-
-/** Draws every switch but the metadata; half of the draws take the likeliest setting. */
-export function drawConventions(random: Random): Conventions {
-  return {
-    ...plainConventions,
-    minuteKey: drawMinuteKey(random),
-    forcedGroups: 'never',
-    ...settings((values) => (random.next() < 0.5 ? values[0] : pick(random, values))),
-  };
-}
-
-function settings(choose: (values: Choices<unknown>) => unknown): Settings {
-  const chosen = Object.entries(SWITCHES).map(([name, values]) => [name, choose(values)]);
-  return Object.fromEntries(chosen) as Settings;
-}
-
-/** Draws a format: each is equally likely. */
-function drawMinuteKey(random: Random): MinuteKey {
-  const zone = pick<KeyZone>(random, ['customer', 'utc']);
-  const type = pick<KeyType>(random, ['number', 'string']);
-  const unit = pick(random, ['s', 'ms', 'min'] as const);
-  const precision = pick(random, ['minute', 'second', 'fraction'] as const);
-  return pick<MinuteKey>(random, [
-    { form: 'iso', zone, designator: 'offset', precision },
-    { form: 'iso', zone: 'utc', designator: 'Z', precision },
-    { form: 'iso', zone, designator: 'none', precision },
-    { form: 'epoch', unit, type },
-    { form: 'compact', zone, type },
-    { form: 'minute-of-day', zone, type },
-    { form: 'index', type },
-    { form: 'clock', zone },
-  ]);
+function likeliest<Of extends Readonly<Record<string, Choices<unknown>>>>(switches: Of) {
+  const settings = Object.entries(switches).map(([name, [first]]) => [name, first]);
+  return Object.fromEntries(settings) as Settings<Of>;
 }

@@ -1,6 +1,5 @@
 /** What a perfect reader would know of a customer: sums of records. */
 import type { Breakdown, MinuteStream } from '../base/model.ts';
-import { MINUTE_MS } from '../base/duration.ts';
 import type { Ledger, Span } from './ledger.ts';
 import type { Grouping } from './record-list.ts';
 import type { ServiceRecord } from './records.ts';
@@ -9,23 +8,6 @@ export interface Totals {
   readonly entered: number;
   readonly exited: number;
   readonly logins: number;
-}
-
-/** One minute of counted occupancy. */
-export interface OccupancyMinute {
-  readonly minuteMs: number;
-  readonly entered: number;
-  readonly exited: number;
-  /** People inside at the end of the minute. */
-  readonly people: number;
-}
-
-/** A state of a record of people, with its branch. */
-export interface BranchRecord
-  extends
-    Pick<ServiceRecord, 'windowMs' | 'keyMs' | 'knownFromMs' | 'goneMs'>,
-    Omit<Totals, 'logins'> {
-  readonly branchId: number;
 }
 
 /**
@@ -71,44 +53,6 @@ export function createGroundTruth(ledgerOf: (customer: string) => Ledger, clockM
         Array.from(groups, ([id, { in: entered, out: exited }]) => [id, { entered, exited }]),
       );
     },
-    /** Records of people in a window from `fromMs`, as they were known at any instant since `knownSinceMs`. */
-    branchRecords(
-      customer: string,
-      fromMs: number,
-      knownSinceMs: number,
-      nowMs = clockMs(),
-    ): readonly BranchRecord[] {
-      const ledger = ledgerOf(customer);
-      const span = { ...openWindow(ledger, 'people', fromMs, nowMs), knownSinceMs };
-      return ledger
-        .records(span)
-        .map(({ device, in: entered, out: exited, windowMs, keyMs, knownFromMs, goneMs }) => {
-          const branchId = groupId(ledger, 'branch', device);
-          return { branchId, entered, exited, windowMs, keyMs, knownFromMs, goneMs };
-        });
-    },
-    /**
-     * Counted in minus counted out over the minutes of the records that a window from `dayStartMs` has,
-     * clamped at 0 in every minute. Minutes without records are left out.
-     */
-    countedOccupancy(
-      customer: string,
-      dayStartMs: number,
-      nowMs = clockMs(),
-    ): readonly OccupancyMinute[] {
-      const ledger = ledgerOf(customer);
-      const minutes = ledger.sumsBy(openWindow(ledger, 'people', dayStartMs, nowMs), {
-        name: undefined,
-        numberOf: ({ keyMs }) => Math.floor(keyMs / MINUTE_MS) * MINUTE_MS,
-      });
-      let people = 0;
-      return [...minutes]
-        .toSorted(([a], [b]) => a - b)
-        .map(([minuteMs, { in: entered, out: exited }]) => {
-          people = Math.max(0, people + entered - exited);
-          return { minuteMs, entered, exited, people };
-        });
-    },
   };
 }
 
@@ -123,7 +67,13 @@ export function groupId({ library }: Ledger, breakdown: Breakdown, index: number
   return { branch: branchId, client: clientId, device: id }[breakdown];
 }
 
-function openWindow(ledger: Ledger, stream: MinuteStream, fromMs: number, nowMs: number): Span {
+/** Returns the span of a window without an end, by the edge that the service's windows have. */
+export function openWindow(
+  ledger: Ledger,
+  stream: MinuteStream,
+  fromMs: number,
+  nowMs: number,
+): Span {
   const isExclusive = ledger.conventions.fromEdge === 'exclusive';
   return { stream, fromMs: isExclusive ? fromMs + 1 : fromMs, toMs: Infinity, nowMs };
 }

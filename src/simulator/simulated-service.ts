@@ -160,12 +160,14 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
       : jsonResponse(200, dataBody(ledger, query, nowMs), dateMs);
   }
 
+  function ledgerOf(customer: string): Ledger {
+    return accountOf(customer).ledger;
+  }
+
   return {
-    ...createGroundTruth(
-      (customer) => accountOf(customer).ledger,
-      () => clock.nowMs(),
-    ),
+    ...createGroundTruth(ledgerOf, () => clock.nowMs()),
     customers,
+    ledgerOf,
     handle(request: SimulatedRequest): SimulatedResponse {
       const stream = STREAMS[request.path];
       if (stream !== undefined) {
@@ -184,11 +186,11 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
       return account?.ledger.library.name;
     },
     record(customer: string, record: AddedRecord): void {
-      accountOf(customer).ledger.add(record);
+      ledgerOf(customer).add(record);
     },
     /** Changes the customer's time zone. Its visitors keep their hours. */
     moveTo(customer: string, timezone: string): void {
-      accountOf(customer).ledger.moveTo(timezone);
+      ledgerOf(customer).moveTo(timezone);
     },
     /** Refuses the credentials until they are restored. Tokens stay valid. */
     revoke(customer: string): void {

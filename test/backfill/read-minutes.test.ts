@@ -13,12 +13,12 @@ import { WindowReader } from '../../src/counting/rows/window-reader.ts';
 import { readMinuteHistory } from '../../src/backfill/read-minutes.ts';
 import type { MinuteHistory } from '../../src/backfill/read-minutes.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
-import { drawConventions } from '../../src/simulator/conventions.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { ALWAYS_OPEN, OFFICE_HOURS } from '../../src/simulator/libraries.ts';
 import { pick } from '../../src/simulator/chance.ts';
 import { queryFrom } from '../support/responses.ts';
 import { SimulatedPeople } from '../support/simulated-people.ts';
+import { drawConventions } from '../support/drawn-conventions.ts';
 
 const DAY_MS = 86_400_000;
 /** After the clocks were set back in Europe and America, and after the month began. */

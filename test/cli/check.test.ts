@@ -3,11 +3,11 @@ import { chmodSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { DAY_MS, MINUTE_MS } from '../../src/base/duration.ts';
-import { drawConventions } from '../../src/simulator/conventions.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { ALWAYS_OPEN, OFFICE_HOURS } from '../../src/simulator/libraries.ts';
 import { SECRET, startEnvironment } from './simulated-environment.ts';
 import { ran } from './terminal.ts';
+import { drawConventions } from '../support/drawn-conventions.ts';
 
 /** Ten people today, of whom five went out again. */
 const VISITS = { visitsAgo: [3, 7, 8, 21, 34, 55, 89, 90, 91, 144] };

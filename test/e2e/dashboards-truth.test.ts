@@ -23,6 +23,7 @@ import {
 import type { Library } from '../../src/simulator/libraries.ts';
 import { createSimulatedService } from '../../src/simulator/simulated-service.ts';
 import { MAIN } from '../acceptance/daemon.ts';
+import { branchRecords } from '../support/ground-truth.ts';
 import { panelQuery } from './support/panel-query.ts';
 import type { Reader } from './support/panel-query.ts';
 import { finished } from './support/processes.ts';
@@ -238,9 +239,9 @@ const TODAY: Reader = { fromMs: TODAY_MS, atMs: NOW_MS, rows: 'customer, branch'
 
 /** Entries and exits of a branch that the service knows. */
 function passedIn(branch: string, fromMs: number, toMs: number) {
-  const records = service
-    .branchRecords('branched', fromMs, fromMs)
-    .filter(({ branchId, windowMs }) => String(branchId) === branch && windowMs < toMs);
+  const records = branchRecords(service, 'branched', fromMs, fromMs, clock.nowMs()).filter(
+    ({ branchId, windowMs }) => String(branchId) === branch && windowMs < toMs,
+  );
   const entered = records.reduce((sum, record) => sum + record.entered, 0);
   return { entered, inside: entered - records.reduce((sum, record) => sum + record.exited, 0) };
 }

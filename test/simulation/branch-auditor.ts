@@ -7,8 +7,9 @@ import { learnDoors } from '../../src/counting/occupancy/door-model.ts';
 import type { DoorModel } from '../../src/counting/occupancy/door-model.ts';
 import { UNKNOWN_HOURS } from '../../src/counting/occupancy/estimate.ts';
 import { estimateToday } from '../../src/counting/occupancy/today-estimate.ts';
-import type { BranchRecord } from '../../src/simulator/ground-truth.ts';
 import { dayStart, wallMs } from '../acceptance/local-time.ts';
+import { branchRecords } from '../support/ground-truth.ts';
+import type { BranchRecord } from '../support/ground-truth.ts';
 import type { AuditContext, CustomerScrape } from './auditor.ts';
 import { idOf } from './breakdown-auditor.ts';
 import {
@@ -139,7 +140,7 @@ export function createBranchAuditor({
     }
     // What changed before this was found by a baseline and a window after it.
     const settledMs = nowMs - reconcileIntervalMs - 4 * intervalMs - 2 * maxAgeMs;
-    const records = service.branchRecords(customer, dayMs, settledMs, nowMs);
+    const records = branchRecords(service, customer, dayMs, settledMs, nowMs);
     if (records.some((record) => changedLate(record, settledMs, nowMs))) {
       return;
     }
@@ -280,7 +281,7 @@ export function createBranchAuditor({
       const before = (days[0] ?? dayMs) - DAY_MS / 2;
       days.unshift(dayStart(before, timezone, DAY_STARTS_AT));
     }
-    const all = service.branchRecords(customer, days[0] ?? 0, dayMs);
+    const all = branchRecords(service, customer, days[0] ?? 0, dayMs, clock.nowMs());
     const isAtStart = all.some(
       ({ windowMs, knownFromMs }) =>
         Math.abs(windowMs - dayMs) < SETTLE_MS || (windowMs < dayMs && knownFromMs > dayMs),

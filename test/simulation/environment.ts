@@ -6,11 +6,7 @@ import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { mixSeeds, pick } from '../../src/simulator/chance.ts';
-import {
-  drawConventions,
-  drawMetadata,
-  plainConventions,
-} from '../../src/simulator/conventions.ts';
+import { plainConventions } from '../../src/simulator/conventions.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { FAULT_KINDS } from '../../src/simulator/faults.ts';
 import type { FaultKind } from '../../src/simulator/faults.ts';
@@ -23,6 +19,7 @@ import {
   sensorSetting,
 } from '../../src/simulator/libraries.ts';
 import type { Device, Library } from '../../src/simulator/libraries.ts';
+import { drawConventions, drawMetadata } from '../support/drawn-conventions.ts';
 import { isHoliday } from './holidays.ts';
 import { createSimulatedService } from '../../src/simulator/simulated-service.ts';
 import type { SimulatedService } from '../../src/simulator/simulated-service.ts';

@@ -2,7 +2,8 @@
  * Audits occupancy and last seen: they must follow from the records that the service had at some
  * instant of the last successful poll.
  */
-import type { OccupancyMinute } from '../../src/simulator/ground-truth.ts';
+import { countedOccupancy } from '../support/ground-truth.ts';
+import type { OccupancyMinute } from '../support/ground-truth.ts';
 import type { AuditContext, CustomerScrape } from './auditor.ts';
 import { canAuditOccupancy, hasLocalKeys, mayConfuseHours, repeatedTimes } from './tolerances.ts';
 import type { TimeRange } from './tolerances.ts';
@@ -71,7 +72,7 @@ export function createOccupancyAuditor({ environment, service, clock, report }: 
       ? repeatedTimes(dayMs, of.environment.timezone)
       : undefined;
     for (let ms = 0; ms < tookMs + 1000; ms += 1000) {
-      const path = service.countedOccupancy(customer, dayMs, readMs - Math.min(ms, tookMs));
+      const path = countedOccupancy(service, customer, dayMs, readMs - Math.min(ms, tookMs));
       if (repeated !== undefined && dependsOnOrder(path, repeated)) {
         return undefined;
       }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { BREAKDOWNS } from '../../src/base/model.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
+import { branchRecords, countedOccupancy } from '../support/ground-truth.ts';
 import { LOGIN, NOW_MS, PEOPLE, at, silent, small, sum } from './support.ts';
 
 const BRANCHES = [
@@ -45,7 +46,7 @@ describe('totals', () => {
     const fromMs = at('2026-03-10T03:00:00Z');
     const hours = [0, 150, 149.9, 30, 150, 180, 151.2, 12];
     for (const nowMs of hours.map((hour) => fromMs + hour * 3_600_000)) {
-      const records = service.branchRecords('lone', fromMs, nowMs, nowMs);
+      const records = branchRecords(service, 'lone', fromMs, nowMs, nowMs);
       const entered = records.reduce((total, record) => total + record.entered, 0);
       const exited = records.reduce((total, record) => total + record.exited, 0);
       expect(service.served('lone', fromMs, nowMs)).toMatchObject({ entered, exited });
@@ -81,7 +82,7 @@ test('counted occupancy is clamped at 0 in every minute', () => {
   pass('in', 3, 2);
   pass('out', 3, 1);
   pass('in', 4, 1);
-  expect(service.countedOccupancy('lone', startMs)).toEqual([
+  expect(countedOccupancy(service, 'lone', startMs, NOW_MS)).toEqual([
     { minuteMs: startMs + 60_000, entered: 0, exited: 5, people: 0 },
     { minuteMs: startMs + 180_000, entered: 2, exited: 1, people: 1 },
     { minuteMs: startMs + 240_000, entered: 1, exited: 0, people: 2 },

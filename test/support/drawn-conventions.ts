@@ -1,0 +1,41 @@
+/** Conventions of the simulated service at random: the exporter must be right with all of them. */
+import type { Random } from '../../src/base/random.ts';
+import { pick } from '../../src/simulator/chance.ts';
+import { METADATA, SWITCHES, plainConventions } from '../../src/simulator/conventions.ts';
+import type { Conventions, KeyType, KeyZone, MinuteKey } from '../../src/simulator/conventions.ts';
+
+/** Draws every switch but the metadata; half of the draws take the likeliest setting. */
+export function drawConventions(random: Random): Conventions {
+  const minuteKey = drawMinuteKey(random);
+  const drawn = Object.entries(SWITCHES).map(([name, values]) => [
+    name,
+    random.next() < 0.5 ? values[0] : pick<unknown>(random, values),
+  ]);
+  return { ...plainConventions, minuteKey, ...(Object.fromEntries(drawn) as Partial<Conventions>) };
+}
+
+/** Draws what the metadata says. Apart from the others, so that their seeds stay as they are. */
+export function drawMetadata(random: Random): Pick<Conventions, 'metadataCount' | 'metadataTimes'> {
+  return {
+    metadataCount: pick(random, METADATA.metadataCount),
+    metadataTimes: pick(random, METADATA.metadataTimes),
+  };
+}
+
+/** Draws a format: each is equally likely. */
+function drawMinuteKey(random: Random): MinuteKey {
+  const zone = pick<KeyZone>(random, ['customer', 'utc']);
+  const type = pick<KeyType>(random, ['number', 'string']);
+  const unit = pick(random, ['s', 'ms', 'min'] as const);
+  const precision = pick(random, ['minute', 'second', 'fraction'] as const);
+  return pick<MinuteKey>(random, [
+    { form: 'iso', zone, designator: 'offset', precision },
+    { form: 'iso', zone: 'utc', designator: 'Z', precision },
+    { form: 'iso', zone, designator: 'none', precision },
+    { form: 'epoch', unit, type },
+    { form: 'compact', zone, type },
+    { form: 'minute-of-day', zone, type },
+    { form: 'index', type },
+    { form: 'clock', zone },
+  ]);
+}
