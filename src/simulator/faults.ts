@@ -6,27 +6,36 @@ import { HTML_TYPE, errorResponse, htmlPage, retryAfterHeader } from './response
 import type { SimulatedRequest, SimulatedResponse } from './responses.ts';
 import type { SimulatedService } from './simulated-service.ts';
 
-export const FAULT_KINDS = [
-  'timeout',
-  'reset',
-  'unauthorized',
-  'rate-limited',
-  'rate-limited-retry-after',
-  'unavailable',
-  'unavailable-retry-after',
-  'html',
-  'truncated',
-  'oversized',
-  'empty',
-  'slow',
-  'shortened',
-] as const;
-export type FaultKind = (typeof FAULT_KINDS)[number];
-
 /** White space added to a response, so that it exceeds the limit of any client. */
 const OVERSIZE_BYTES = 9 * 2 ** 20;
 const MAX_RETRY_AFTER_SECONDS = 5;
 const MAX_SLOW_MS = 20 * SECOND_MS;
+
+/** What becomes of a good response. */
+const FAULTS = {
+  timeout: () => ({ kind: 'silence' }),
+  reset: () => ({ kind: 'reset' }),
+  unauthorized: (good) => refuse(good, 401, 'unknown token'),
+  'rate-limited': (good) => refuse(good, 429, 'too many requests'),
+  'rate-limited-retry-after': (good, random) =>
+    refuse(good, 429, 'too many requests', retryAfter(good, random)),
+  unavailable: (good) => refuse(good, 503, 'out of service'),
+  'unavailable-retry-after': (good, random) =>
+    refuse(good, 503, 'out of service', retryAfter(good, random)),
+  html(good) {
+    const headers = { ...good.headers, 'content-type': HTML_TYPE };
+    return respond({ status: 200, headers, body: htmlPage('Please accept our terms') });
+  },
+  truncated: (good, random) =>
+    respond({ ...good, body: good.body.slice(0, random.next() * good.body.length) }),
+  oversized: (good) => respond({ ...good, body: good.body + ' '.repeat(OVERSIZE_BYTES) }),
+  empty: (good) => respond({ ...good, body: withoutRows(good) }),
+  slow: (good, random) => respond(good, Math.ceil(random.next() * MAX_SLOW_MS)),
+  shortened: (good) => respond({ ...good, body: withoutLastRow(good) }),
+} satisfies Record<string, (good: SimulatedResponse, random: Random) => Outcome>;
+
+export type FaultKind = keyof typeof FAULTS;
+export const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[];
 
 /** These have another meaning, or none, at the token endpoint. */
 const DATA_ONLY: readonly FaultKind[] = ['unauthorized', 'empty', 'shortened'];
@@ -60,51 +69,6 @@ export function createFaults({ random }: { readonly random: Random }) {
     return kinds.length === 0 ? undefined : pick(random, kinds);
   }
 
-  /** Seconds or a date, equally often. */
-  function retryAfter(dateMs: number): Record<string, string> {
-    const seconds = 1 + Math.floor(random.next() * MAX_RETRY_AFTER_SECONDS);
-    return retryAfterHeader(random.next() < 0.5 ? 'seconds' : 'date', seconds, dateMs);
-  }
-
-  function apply(kind: FaultKind, good: SimulatedResponse): Outcome {
-    const dateMs = Date.parse(good.headers['date'] ?? '');
-    function refusal(status: number, message: string, headers = {}): Outcome {
-      return respond(
-        errorResponse(status, message, status === 503 ? 'html' : 'error', dateMs, headers),
-      );
-    }
-    switch (kind) {
-      case 'timeout':
-        return { kind: 'silence' };
-      case 'reset':
-        return { kind: 'reset' };
-      case 'unauthorized':
-        return refusal(401, 'unknown token');
-      case 'rate-limited':
-        return refusal(429, 'too many requests');
-      case 'rate-limited-retry-after':
-        return refusal(429, 'too many requests', retryAfter(dateMs));
-      case 'unavailable':
-        return refusal(503, 'out of service');
-      case 'unavailable-retry-after':
-        return refusal(503, 'out of service', retryAfter(dateMs));
-      case 'html': {
-        const headers = { ...good.headers, 'content-type': HTML_TYPE };
-        return respond({ status: 200, headers, body: htmlPage('Please accept our terms') });
-      }
-      case 'truncated':
-        return respond({ ...good, body: good.body.slice(0, random.next() * good.body.length) });
-      case 'oversized':
-        return respond({ ...good, body: good.body + ' '.repeat(OVERSIZE_BYTES) });
-      case 'empty':
-        return respond({ ...good, body: withoutRows(good) });
-      case 'shortened':
-        return respond({ ...good, body: withoutLastRow(good) });
-      case 'slow':
-        return respond(good, Math.ceil(random.next() * MAX_SLOW_MS));
-    }
-  }
-
   return {
     /** Number of requests with each fault. */
     counts: counts as ReadonlyMap<FaultKind, number>,
@@ -123,13 +87,30 @@ export function createFaults({ random }: { readonly random: Random }) {
         return respond(good);
       }
       counts.set(kind, (counts.get(kind) ?? 0) + 1);
-      return apply(kind, good);
+      return FAULTS[kind](good, random);
     },
   };
 }
 
 function respond(response: SimulatedResponse, afterMs = 0): Outcome {
   return { kind: 'response', response, afterMs };
+}
+
+function refuse(
+  { headers }: SimulatedResponse,
+  status: number,
+  message: string,
+  more: Readonly<Record<string, string>> = {},
+): Outcome {
+  const form = status === 503 ? 'html' : 'error';
+  return respond(errorResponse(status, message, form, Date.parse(headers['date'] ?? ''), more));
+}
+
+/** Seconds or a date, equally often. */
+function retryAfter({ headers }: SimulatedResponse, random: Random): Record<string, string> {
+  const seconds = 1 + Math.floor(random.next() * MAX_RETRY_AFTER_SECONDS);
+  const form = random.next() < 0.5 ? 'seconds' : 'date';
+  return retryAfterHeader(form, seconds, Date.parse(headers['date'] ?? ''));
 }
 
 /** Returns the body without its last row, which the metadata still counts. */
