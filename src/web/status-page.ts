@@ -4,7 +4,7 @@
  */
 import { Html, NOTHING, html } from './html.ts';
 import { formatCount, formatDateTime, renderAgo, renderTable, renderTime } from './status-cells.ts';
-import { COLUMNS, renderCustomer, severityOf } from './status-row.ts';
+import { COLUMNS, SEVERITIES, renderCustomer, severityOf } from './status-row.ts';
 import type { CustomerStatus, PollTimes, Severity } from './status-row.ts';
 import { STYLE } from './status-style.ts';
 
@@ -24,14 +24,6 @@ export interface FailedReload {
 const ROWS_PER_PAGE = 50;
 const REFRESH_SECONDS = 60;
 
-const BY_SEVERITY: readonly Severity[] = [
-  'credentials',
-  'failing',
-  'unconfirmed',
-  'unpolled',
-  'ok',
-];
-
 /** Returns the whole document. Only the customers on the page are asked for their values. */
 export function renderStatusPage(
   data: StatusData,
@@ -42,7 +34,7 @@ export function renderStatusPage(
   const { nowMs, customers, failedReload, stateFailure } = data;
   const filter = (query.get('filter') ?? '').trim();
   const groups = Map.groupBy(customers, severityOf);
-  const found = BY_SEVERITY.flatMap((severity) => groups.get(severity) ?? []).filter(
+  const found = SEVERITIES.flatMap((severity) => groups.get(severity) ?? []).filter(
     ({ customer }) => customer.toLowerCase().includes(filter.toLowerCase()),
   );
   const pages = Math.max(1, Math.ceil(found.length / ROWS_PER_PAGE));

@@ -43,8 +43,9 @@ export interface CustomerStatus extends MetricsSource {
   readonly branches: BranchHours | undefined;
 }
 
-/** Refused credentials need a person; a failed poll may recover by itself. */
-export type Severity = 'credentials' | 'failing' | 'unconfirmed' | 'unpolled' | 'ok';
+/** In the order of the page. Refused credentials need a person; a failed poll may recover by itself. */
+export const SEVERITIES = ['credentials', 'failing', 'unconfirmed', 'unpolled', 'ok'] as const;
+export type Severity = (typeof SEVERITIES)[number];
 
 const BADGES = {
   credentials: renderBadge('bad', 'Credentials refused'),
