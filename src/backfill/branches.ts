@@ -105,46 +105,61 @@ interface BranchReplay {
   lastSeenMs: number | undefined;
 }
 
-/** Replays the branches: each is a building whose day comes from the windows that are over. */
-export class BranchesReplay {
-  readonly #calendar: Calendar;
-  readonly #history: BranchHistory;
-  readonly #branches: readonly BranchReplay[];
-  /** The day of the last sample, and the windows that were over. */
-  #today: BranchDay | undefined;
-  #windows = 0;
+/**
+ * Replays the branches: each is a building whose day comes from the windows that are over. Returns a function
+ * that returns their values at an instant, in the order of keys. Instants must ascend. `timezone` is that of
+ * the opening hours.
+ */
+export function replayBranches(
+  calendar: Calendar,
+  timezone: string,
+  { configured, others }: BranchDescriptions,
+  { keys: known, days, daysBefore }: BranchHistory,
+): (atMs: number) => readonly BranchMetrics[] {
+  const keys = [...new Set([...known, ...Object.keys(configured)])].toSorted(compareKeys);
+  const branches = keys.map((key): BranchReplay => {
+    const own = Object.hasOwn(configured, key) ? configured[key] : undefined;
+    const index = known.indexOf(key);
+    return {
+      key,
+      index: index < 0 ? keys.length : index,
+      site: new Site(calendar, timezone, own ?? others),
+      lastSeenMs: undefined,
+    };
+  });
+  /** The day of the last instant, and how many of its windows were over. */
+  let counted: { readonly today: BranchDay; readonly windows: number } | undefined;
 
-  /** `timezone` is that of the opening hours. */
-  constructor(
-    calendar: Calendar,
-    timezone: string,
-    { configured, others }: BranchDescriptions,
-    history: BranchHistory,
-  ) {
-    this.#calendar = calendar;
-    this.#history = history;
-    const keys = [...new Set([...history.keys, ...Object.keys(configured)])];
-    this.#branches = keys.toSorted(compareKeys).map((key) => {
-      const index = history.keys.indexOf(key);
-      const own = Object.hasOwn(configured, key) ? configured[key] : undefined;
-      return {
-        key,
-        index: index < 0 ? keys.length : index,
-        site: new Site(calendar, timezone, own ?? others),
-        lastSeenMs: undefined,
-      };
-    });
+  /** Gives each branch the windows of a day that are over, and at its start the days before. */
+  function count(today: BranchDay, windows: number): void {
+    const over = { ...today, sums: today.sums.slice(0, windows) };
+    const endMs = endMsOf(today, windows);
+    const past =
+      today !== counted?.today &&
+      daysBefore &&
+      [...daysBefore, ...days.slice(0, days.indexOf(today)).map(asPastDay)].slice(-HISTORY_DAYS);
+    for (const branch of branches) {
+      const { site, index } = branch;
+      if (past) {
+        const pastDays = past.map((day) => pastDayOfKey(calendar, day, index));
+        site.historyRead(createHistory(calendar, today.day, pastDays, PAST_WINDOW_MS));
+      }
+      const minutes = todayOfKey(calendar, over, { sums: NO_SUMS, endMs }, index);
+      branch.lastSeenMs = lastSeenIn(minutes) ?? branch.lastSeenMs;
+      const order = { minutes, endMs, lastSeenMs: branch.lastSeenMs };
+      site.counted({ day: today.day, atMs: endMs, order });
+    }
+    counted = { today, windows };
   }
 
-  /** Returns the values at an instant, in the order of keys. Instants must ascend. */
-  metricsAt(atMs: number): readonly BranchMetrics[] {
-    const today = this.#history.days.find(({ day }) => contains(day, atMs));
+  return (atMs) => {
+    const today = days.find(({ day }) => contains(day, atMs));
     const windows =
       today?.sums.filter((_, window) => isOver(endMsOf(today, window + 1), atMs)).length ?? 0;
-    if (today !== undefined && (today !== this.#today || windows !== this.#windows)) {
-      this.#count(today, windows);
+    if (today !== undefined && (today !== counted?.today || windows !== counted.windows)) {
+      count(today, windows);
     }
-    return this.#branches.map(({ key, index, site }) => {
+    return branches.map(({ key, index, site }) => {
       const sums = today && sumOfKey(sumsAt(today.sums, windows), index);
       const counters = COUNTERS.people.map((name, counter) => [
         name,
@@ -157,30 +172,5 @@ export class BranchesReplay {
         counters: Object.fromEntries(counters) as BranchMetrics['counters'],
       };
     });
-  }
-
-  /** Gives each branch the windows of a day that are over, and at its start the days before. */
-  #count(today: BranchDay, windows: number): void {
-    const { daysBefore, days } = this.#history;
-    const isNewDay = today !== this.#today;
-    this.#today = today;
-    this.#windows = windows;
-    const over = { ...today, sums: today.sums.slice(0, windows) };
-    const endMs = endMsOf(today, windows);
-    const past =
-      isNewDay &&
-      daysBefore &&
-      [...daysBefore, ...days.slice(0, days.indexOf(today)).map(asPastDay)].slice(-HISTORY_DAYS);
-    for (const branch of this.#branches) {
-      const { site, index } = branch;
-      if (past) {
-        const pastDays = past.map((day) => pastDayOfKey(this.#calendar, day, index));
-        site.historyRead(createHistory(this.#calendar, today.day, pastDays, PAST_WINDOW_MS));
-      }
-      const minutes = todayOfKey(this.#calendar, over, { sums: NO_SUMS, endMs }, index);
-      branch.lastSeenMs = lastSeenIn(minutes) ?? branch.lastSeenMs;
-      const order = { minutes, endMs, lastSeenMs: branch.lastSeenMs };
-      site.counted({ day: today.day, atMs: endMs, order });
-    }
-  }
+  };
 }

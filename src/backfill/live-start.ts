@@ -8,6 +8,7 @@ import type { IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
+import { HOUR_MS, MINUTE_MS } from '../base/duration.ts';
 import { codeOf, messageOf, UsageError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { ALL_COUNTERS } from '../base/model.ts';
@@ -40,12 +41,12 @@ interface Series {
 }
 
 const COUNTERS = 'library_((branch|client|device)_)?(people_entered|people_exited|logins)_total';
-const STEP_MS = 300_000;
+const STEP_MS = 5 * MINUTE_MS;
 /** Counters that come later than this after the first one are not compared. */
-const FIRST_VALUES_MS = 3_600_000;
+const FIRST_VALUES_MS = HOUR_MS;
 /** Prometheus has written samples of this age to disk. */
-const SETTLED_AGE_MS = 4 * 3_600_000;
-const REQUEST_TIMEOUT_MS = 120_000;
+const SETTLED_AGE_MS = 4 * HOUR_MS;
+const REQUEST_TIMEOUT_MS = 2 * MINUTE_MS;
 
 /** A counter within its customer. */
 function counterId(name: string, breakdown = '', key = ''): string {

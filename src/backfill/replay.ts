@@ -19,7 +19,7 @@ import { lastSeenIn, positiveSums, stepsUntil } from '../counting/rows/day-count
 import type { DayCounts } from '../counting/rows/day-counts.ts';
 import { INITIAL_STATE } from '../counting/totals/state.ts';
 import type { Snapshot } from '../counting/totals/state.ts';
-import { BranchesReplay } from './branches.ts';
+import { replayBranches } from './branches.ts';
 import type { BranchHistory } from './branches.ts';
 import { limited } from './live-start.ts';
 import type { MaxValues } from './live-start.ts';
@@ -54,23 +54,25 @@ export function* replayPeriod(
   history: PeriodHistory,
   times: readonly number[],
 ): Generator<PastMetrics> {
-  const { config, calendar, description, period, streams, branches, maxValues } = history;
+  const { calendar, description, period, streams, branches, maxValues } = history;
+  const { name, timezone } = history.config;
   const replays = MINUTE_STREAMS.flatMap((stream) => {
     const minutes = streams[stream];
     return minutes === undefined ? [] : [{ stream, days: replayedDays(stream, minutes) }];
   });
   const customer = new Customer({
-    ...config,
+    name,
+    timezone,
     description,
     calendar,
     streams: replays.map(({ stream }) => stream),
-    owner: counterOwner('', '', config.name),
+    owner: counterOwner('', '', name),
     marks: new HighWaterMarks(),
   });
-  const ofBranches =
-    branches && description.branches
-      ? new BranchesReplay(calendar, config.timezone, description.branches, branches)
-      : undefined;
+  const branchesAt =
+    branches &&
+    description.branches &&
+    replayBranches(calendar, timezone, description.branches, branches);
   for (const atMs of times) {
     const day = calendar.dayAt(atMs);
     for (const { stream } of replays) {
@@ -85,7 +87,7 @@ export function* replayPeriod(
     const metrics = limit(customer.metricsAt(atMs), maxValues);
     yield {
       atMs,
-      metrics: { ...metrics, branches: ofBranches?.metricsAt(atMs) ?? metrics.branches },
+      metrics: { ...metrics, branches: branchesAt?.(atMs) ?? metrics.branches },
     };
   }
 }

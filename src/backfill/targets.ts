@@ -1,4 +1,5 @@
 /** What the flags of a backfill ask for: the customers, their time range, and its months. Pure. */
+import { HOUR_MS, MINUTE_MS } from '../base/duration.ts';
 import { UsageError } from '../base/errors.ts';
 import { BREAKDOWNS } from '../base/model.ts';
 import type { Config, CustomerConfig } from '../config/types.ts';
@@ -13,8 +14,8 @@ import { descriptionOf } from '../customers.ts';
 import type { LiveStart } from './live-start.ts';
 
 /** Prometheus still changes its newest three hours; blocks must not overlap them. */
-const DEFAULT_END_AGE_MS = 3 * 3_600_000;
-const MIN_HISTORY_MS = 300_000;
+const DEFAULT_END_AGE_MS = 3 * HOUR_MS;
+const MIN_HISTORY_MS = 5 * MINUTE_MS;
 
 /** Longer steps would leave gaps: Prometheus ignores samples that are older than five minutes. */
 export const STEPS_MS = { '1m': 60_000, '5m': 300_000 } as const;
@@ -110,9 +111,12 @@ export function createTargets(
           'Use an earlier --from, or omit --prometheus.url if these samples are from another backfill',
       );
     }
-    const requestedEndMs = to === undefined ? Infinity : to.toInstantMs(zone, nowMs);
-    const defaultEndMs = to === undefined ? floorToMinute(nowMs - DEFAULT_END_AGE_MS) : Infinity;
-    const endMs = Math.min(requestedEndMs, liveStart?.atMs ?? defaultEndMs);
+    const toMs = to?.toInstantMs(zone, nowMs);
+    const liveMs = liveStart?.atMs;
+    const endMs =
+      toMs === undefined && liveMs === undefined
+        ? floorToMinute(nowMs - DEFAULT_END_AGE_MS)
+        : Math.min(toMs ?? Infinity, liveMs ?? Infinity);
     if (endMs > nowMs) {
       throw new UsageError(`--to must not be in the future: ${zone.format(endMs)}`);
     }

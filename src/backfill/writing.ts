@@ -6,7 +6,9 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { appendFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { ServiceError } from '../base/errors.ts';
+import { systemClock } from '../base/clock.ts';
+import { DAY_MS, formatDuration } from '../base/duration.ts';
+import { ServiceError, serviceErrorOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { MINUTE_STREAMS } from '../base/model.ts';
 import type { Breakdown, MinuteStream } from '../base/model.ts';
@@ -19,12 +21,54 @@ import { BACKFILL_FAMILIES, breakdownFamilies } from '../metrics/families.ts';
 import { END_OF, writeHead, writeLabels, writePastSample } from '../metrics/family.ts';
 import type { Family, FamilyContext, LabelPair } from '../metrics/family.ts';
 import { counted } from '../base/output.ts';
+import type { ProgressLine } from '../base/output.ts';
 import { firstValues } from './live-start.ts';
-import type { BackfillProgress } from './progress.ts';
 import type { PartHistory, ReadPart } from './reading.ts';
 import type { BackfillState, CustomerRecord, Totals } from './state.ts';
 import { sampleTimes } from './targets.ts';
 import type { Month, MonthPart } from './targets.ts';
+
+/** How far a backfill is, on a terminal. */
+export class BackfillProgress {
+  readonly #line: ProgressLine;
+  requests = 0;
+  #startedMs = 0;
+  /** Days of all customers. */
+  #days = 0;
+  #daysDone = 0;
+
+  constructor(line: ProgressLine) {
+    this.#line = line;
+  }
+
+  start(months: readonly Month[]): void {
+    this.#startedMs = systemClock.nowMs();
+    this.#days = daysIn(months.flatMap(({ parts }) => parts));
+  }
+
+  /** `2026-11: 2 of 5 customers; 40 of 150 days, 300 requests, 2m left` */
+  show({ name, parts }: Month, customersDone: number): void {
+    const done = this.#daysDone + daysIn(parts.slice(0, customersDone));
+    const elapsedMs = systemClock.nowMs() - this.#startedMs;
+    const leftMs = Math.ceil((elapsedMs * (this.#days / done - 1)) / 1_000) * 1_000;
+    const left = done === 0 ? '' : `, ${formatDuration(leftMs)} left`;
+    this.#line.show(
+      `${name}: ${customersDone} of ${counted(parts.length, 'customer')}; ` +
+        `${done} of ${counted(this.#days, 'day')}, ${counted(this.requests, 'request')}${left}`,
+    );
+  }
+
+  finish({ parts }: Month): void {
+    this.#daysDone += daysIn(parts);
+  }
+}
+
+function daysIn(parts: readonly MonthPart[]): number {
+  return parts.reduce(
+    (sum, { range: { startMs, endMs } }) => sum + Math.ceil((endMs - startMs) / DAY_MS),
+    0,
+  );
+}
 
 export interface Run extends FamilyContext {
   readonly folder: string;
@@ -76,22 +120,20 @@ async function writeMonth(whole: Month, temporary: string, run: Run): Promise<vo
   for (let done = 0; done < parts.length; done += workers) {
     progress.show(whole, done);
     const batch = parts.slice(done, done + workers);
-    const results = await Promise.allSettled(batch.map(read));
+    const results = await Promise.all(
+      batch.map(async (part) => ({ part, history: await read(part).catch(serviceErrorOf) })),
+    );
     stop.throwIfAborted();
-    for (const [i, part] of batch.entries()) {
+    for (const { part, history } of results) {
       const { name } = part.target.config;
-      const result = results[i];
-      if (result?.status === 'fulfilled') {
-        const history = result.value;
-        const totals = totalsOf(history);
-        const streams = streamsWithCounts([...state.totalsBefore(month, name), totals]);
-        samples += await writePart(part, history, streams, families, temporary, run);
-        customers[name] = { endMs: part.range.endMs, totals };
-      } else if (result?.reason instanceof ServiceError) {
-        failures.push(`  ${name}: ${result.reason.reason}: ${result.reason.message}`);
-      } else {
-        throw result?.reason;
+      if (history instanceof ServiceError) {
+        failures.push(`  ${name}: ${history.reason}: ${history.message}`);
+        continue;
       }
+      const totals = totalsOf(history);
+      const streams = streamsWithCounts([...state.totalsBefore(month, name), totals]);
+      samples += await writePart(part, history, streams, families, temporary, run);
+      customers[name] = { endMs: part.range.endMs, totals };
     }
   }
   if (failures.length > 0) {

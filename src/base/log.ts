@@ -14,12 +14,7 @@ export type LogFormat = (typeof LOG_FORMATS)[number];
 export type LogFields = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /** Plain values only, so that no error object, header or body is logged by accident. */
-export interface Logger {
-  debug(message: string, fields?: LogFields): void;
-  info(message: string, fields?: LogFields): void;
-  warn(message: string, fields?: LogFields): void;
-  error(message: string, fields?: LogFields): void;
-}
+export type Logger = Readonly<Record<LogLevel, (message: string, fields?: LogFields) => void>>;
 
 /** Returns a log. `write` gets whole lines with their line end. */
 export function createLogger(options: {

@@ -10,7 +10,6 @@ import { loadConfig } from '../config/load.ts';
 import type { LabelPair } from '../metrics/family.ts';
 import { chooseCustomers, customersAtOnce, serviceOf } from './access.ts';
 import { findLiveStarts } from '../backfill/live-start.ts';
-import { BackfillProgress } from '../backfill/progress.ts';
 import { createReader } from '../backfill/reading.ts';
 import { BackfillState } from '../backfill/state.ts';
 import {
@@ -21,7 +20,7 @@ import {
   STEPS_MS,
 } from '../backfill/targets.ts';
 import type { BackfillFlags } from '../backfill/targets.ts';
-import { writeMonths } from '../backfill/writing.ts';
+import { BackfillProgress, writeMonths } from '../backfill/writing.ts';
 import {
   configOption,
   customerOption,

@@ -33,23 +33,18 @@ export interface BranchReport {
   readonly doors: Partial<Pick<EstimateMetrics, 'ratio' | 'isEstimable'>>;
 }
 
-export interface BranchesReport {
-  readonly branches: readonly BranchReport[];
-  /** What an operator should know: ids that the service does not know, and missing names. */
-  readonly findings: readonly string[];
-}
-
 /**
  * Reads the branches that the service or the configuration has, in the order of their keys; none for a
  * customer that is one building. Without the customer's own history, which says which nights are empty,
- * nothing is learned of their doors. A failure of the service is a finding.
+ * nothing is learned of their doors. Findings are failures of the service, ids that it does not know, and
+ * missing names.
  */
 export async function reportBranches(
   registered: Pick<RegisteredCustomer, 'customer' | 'config'>,
   history: History | undefined,
   query: Query,
   nowMs: number,
-): Promise<BranchesReport> {
+) {
   const branches = await readBranches(registered, history, query, nowMs).catch(serviceErrorOf);
   return branches instanceof ServiceError
     ? { branches: [], findings: [`error: branches: ${branches.reason}: ${branches.message}`] }

@@ -1,15 +1,15 @@
 /** `check`: reports every problem of a configuration, and with `--connect` what the service returns. */
 import { Command } from 'commander';
 import { ConfigError } from '../base/errors.ts';
-import type { CounterName, MinuteStream } from '../base/model.ts';
+import type { CounterName, MinuteStream, RequestTimes } from '../base/model.ts';
 import { loadConfig, requestsPerSecond } from '../config/load.ts';
+import type { RequestTimesComparison } from '../counting/request-times.ts';
 import type { BranchReport } from './branch-report.ts';
 import { readCustomers } from './connect.ts';
 import type { CustomerReport } from './connect.ts';
 import { configOption, helpNotes, webConfigOption } from './flags.ts';
 import type { Io } from './io.ts';
 import { ABSENT, counted, createFormatter } from '../base/output.ts';
-import { fittingCell, sumCell } from './request-times.ts';
 
 interface CheckFlags {
   readonly 'config.file': string;
@@ -197,4 +197,20 @@ function ratio({ ratio: learned }: BranchReport['doors']): string {
 
 function emptyAtNight({ isEstimable }: BranchReport['doors']): string {
   return isEstimable === undefined ? ABSENT : isEstimable ? 'yes' : 'no';
+}
+
+/** The sum of the counts, or `refused`. */
+function sumCell(
+  comparison: RequestTimesComparison | undefined,
+  requestTimes: RequestTimes,
+): string | number {
+  return comparison === undefined
+    ? ABSENT
+    : (comparison.counts[requestTimes]?.reduce((sum, count) => sum + count, 0) ?? 'refused');
+}
+
+/** `offset, utc, local`; `utc?` if it fits only if somebody came. */
+function fittingCell(comparison: RequestTimesComparison | undefined): string {
+  const { fitting = [], isCertain = false } = comparison ?? {};
+  return fitting.length === 0 ? ABSENT : fitting.join(', ') + (isCertain ? '' : '?');
 }

@@ -5,7 +5,7 @@
 import { systemClock } from '../base/clock.ts';
 import { ServiceError, serviceErrorOf } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
-import type { AggregatedResponse, MinuteStream, WindowQuery } from '../base/model.ts';
+import type { AggregatedResponse, MinuteStream, RequestTimes, WindowQuery } from '../base/model.ts';
 import { inParallel } from '../base/parallel.ts';
 import { accessOf } from '../config/credentials.ts';
 import type { Config } from '../config/types.ts';
@@ -16,21 +16,23 @@ import { readHistory } from '../counting/occupancy/read-history.ts';
 import { streamContext } from '../counting/customer-poll.ts';
 import { diagnoseStream } from '../counting/diagnose.ts';
 import type { DayAgreement, StreamDiagnosis } from '../counting/diagnose.ts';
-import { isRefusal } from '../counting/request-times.ts';
+import { compareRequestTimes, isRefusal } from '../counting/request-times.ts';
 import type { RequestTimesComparison } from '../counting/request-times.ts';
 import { HighWaterMarks } from '../counting/high-water-marks.ts';
+import type { Zone } from '../counting/calendar/zone.ts';
 import type { KeyFormatState } from '../counting/rows/key-format.ts';
+import type { Query } from '../counting/rows/window-reader.ts';
 import { CustomerRegistry } from '../customers.ts';
 import type { RegisteredCustomer } from '../customers.ts';
 import { abortAfter } from '../polling/try-poll.ts';
 import type { ClockReading } from '../service/server-clock.ts';
 import type { Service } from '../service/types.ts';
+import type { ServiceSettings } from '../base/service-settings.ts';
 import { customersAtOnce, serviceOf } from './access.ts';
 import { reportBranches } from './branch-report.ts';
 import type { BranchReport } from './branch-report.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
-import { reportRequestTimes } from './request-times.ts';
 
 export interface CustomerReport {
   /** The values that the exporter would export. */
@@ -169,6 +171,54 @@ async function readCustomer(
     requestTimes: requestTimes?.comparison,
     findings: [...new Set(findings.filter((text) => text !== undefined))],
   };
+}
+
+/**
+ * Compares the ways to write times for one customer, twice if the configured one does not fit: a record may
+ * have arrived between two of the requests. There is a finding if it does not fit, as far as is known. Undefined
+ * if the service does not respond, or forces another aggregation.
+ */
+async function reportRequestTimes(
+  stream: MinuteStream,
+  zone: Zone,
+  nowMs: number,
+  query: Query,
+  { requestTimes: configured }: Pick<ServiceSettings, 'requestTimes'>,
+) {
+  async function compare() {
+    const comparison = await compareRequestTimes(stream, zone, nowMs, query);
+    return comparison && { comparison, finding: timesFinding(comparison, configured, zone) };
+  }
+  try {
+    const first = await compare();
+    return first?.finding === undefined ? first : await compare();
+  } catch (error) {
+    serviceErrorOf(error);
+    return undefined;
+  }
+}
+
+function timesFinding(
+  { fitting: [best, ...others], isCertain, counts, window }: RequestTimesComparison,
+  configured: RequestTimes,
+  zone: Zone,
+): string | undefined {
+  if (best === undefined || [best, ...others].includes(configured)) {
+    return undefined;
+  }
+  if (counts[configured] === undefined) {
+    return `error: the service refuses times with service.request_times: ${configured}, set it to ${best}`;
+  }
+  if (isCertain) {
+    return `error: service.request_times: ${configured} does not fit the service, set it to ${best}`;
+  }
+  const [from = '', to = ''] = [window.startMs, window.endMs].map((atMs) =>
+    zone.format(atMs).slice('2026-11-22T'.length, '2026-11-22T19:06'.length),
+  );
+  return (
+    `warning: if anybody came between ${from} and ${to}, set service.request_times: ${best}; ` +
+    'else check again while it is open'
+  );
 }
 
 function keysText({ status, formats: [format] }: KeyFormatState): string {

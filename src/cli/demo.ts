@@ -77,8 +77,7 @@ async function demo(flags: DemoFlags, io: Io): Promise<void> {
     const { url } = await daemon.start();
     const address = new URL(url).host.replace('127.0.0.1', 'localhost');
     const names = service.customers.map(({ library }) => library.name);
-    io.writeOut(`${reportRecipe(path)}
-${historyRecipe(path, address)}
+    io.writeOut(`${recipes(path, address)}
 ${describeAlerts(names)}
 Status page: http://${address}/\n`);
     await untilStopped(io);
@@ -101,15 +100,12 @@ function withoutSlowService(log: Logger): Logger {
   };
 }
 
-function reportRecipe(config: string): string {
+function recipes(config: string, address: string): string {
   const year = new Date(systemClock.nowMs()).getUTCFullYear();
   return `For a table of last year's visits while this runs (docs/commands.md#report):
   ${PROGRAM} report --config.file=${config} --from=${year - 1}-01-01 --to=${year}-01-01
-`;
-}
 
-function historyRecipe(config: string, address: string): string {
-  return `To load the last five weeks into a new Prometheus while this runs (docs/backfill.md):
+To load the last five weeks into a new Prometheus while this runs (docs/backfill.md):
   ${PROGRAM} backfill --config.file=${config} --from=-35d --to=-1m --step=5m --instance=${address} --output=demo-history
   for month in demo-history/*.om; do promtool tsdb create-blocks-from --max-block-duration=162h openmetrics $month demo-prometheus; done
   prometheus --config.file=prometheus/prometheus.yml --storage.tsdb.path=demo-prometheus --storage.tsdb.retention.time=1y

@@ -125,19 +125,10 @@ async function query(endpoint: Endpoint, flags: QueryFlags, io: Io): Promise<voi
   const progress = new ProgressLine(io);
   const service = serviceOf(config, io);
   const client = service.clientFor(accessOf(customer), patientRetries(progress));
+  const start = flags.startToken === undefined ? {} : { startToken: new Secret(flags.startToken) };
   const pages =
     aggregation === undefined
-      ? readPages(
-          client,
-          {
-            endpoint,
-            limit,
-            includePatronFields,
-            ...window,
-            ...(flags.startToken !== undefined && { startToken: new Secret(flags.startToken) }),
-          },
-          io.stop,
-        )
+      ? readPages(client, { endpoint, limit, includePatronFields, ...window, ...start }, io.stop)
       : readAggregated(client, { endpoint, aggregation, ...window }, io.stop);
   let pageCount = 0;
   let rowsWritten = 0;

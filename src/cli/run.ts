@@ -1,7 +1,9 @@
 /** `run`: the exporter against the real service, until SIGTERM or SIGINT. */
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
+import type { Clock } from '../base/clock.ts';
 import { parseDuration } from '../base/duration.ts';
+import { ConfigError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { systemRandom } from '../base/random.ts';
 import { loadConfig } from '../config/load.ts';
@@ -22,8 +24,6 @@ import {
 import type { LogFlags } from './flags.ts';
 import { buildOf, untilStopped } from './io.ts';
 import type { Io } from './io.ts';
-import { reloadOnChange } from './watch.ts';
-import type { WatchOptions } from './watch.ts';
 
 interface RunFlags extends LogFlags {
   readonly 'config.file': string;
@@ -43,6 +43,8 @@ interface RunFlags extends LogFlags {
 const MAX_CUSTOMERS_WITHOUT_THREAD = 500;
 /** Certificates are renewed without a reload request. */
 const WEB_INTERVAL_MS = 1_000;
+/** A changed configuration counts when it is the same after this time: half-written files may be valid. */
+const SETTLE_MS = 1_000;
 
 /** Returns the command `run`. */
 export function runCommand(io: Io): Command {
@@ -154,6 +156,45 @@ async function run(flags: RunFlags, io: Io): Promise<void> {
   if (!isSaved) {
     throw new Error(`the state file in ${flags['storage.path']} could not be written`);
   }
+}
+
+interface WatchOptions {
+  /** Throws a ConfigError if the configuration is bad. */
+  readonly load: () => Promise<{ readonly digest: string }>;
+  readonly reload: () => Promise<unknown>;
+  /** Digest of the configuration that is in force at first. */
+  readonly loadedDigest: string;
+  readonly intervalMs: number;
+}
+
+/**
+ * Loads once per interval and reloads once for each change, until the signal aborts. A load takes as much
+ * processor time as a reload. A bad configuration is a change, and so are other problems of it. Throws
+ * what is not a ConfigError.
+ */
+export async function reloadOnChange(
+  { load, reload, loadedDigest, intervalMs }: WatchOptions,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  let reloaded = loadedDigest;
+  let previous = loadedDigest;
+  while (!signal.aborted) {
+    await clock.sleep(previous === reloaded ? intervalMs : SETTLE_MS, signal).catch(() => {});
+    const current = await load().then(({ digest }) => digest, problemsIn);
+    if (current !== reloaded && current === previous && !signal.aborted) {
+      reloaded = current;
+      await reload();
+    }
+    previous = current;
+  }
+}
+
+function problemsIn(error: unknown): string {
+  if (error instanceof ConfigError) {
+    return error.message;
+  }
+  throw error;
 }
 
 /** Returns the options of a daemon that no flag changes. */

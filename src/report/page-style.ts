@@ -31,8 +31,6 @@ tfoot th, tfoot td { font-weight: 650; border-bottom: 0; border-top: 1px solid v
 .bar { position: relative; flex: 1 1 0; min-width: 0; height: 100%; display: flex; align-items: flex-end;
   justify-content: center; margin: 0 calc(10% / var(--bars)); }
 .bar i { display: block; flex: 1 1 0; max-width: 2.2rem; background: var(--draw); }
-.bar i.before { background: var(--before); }
-.bar i.part { background: repeating-linear-gradient(135deg, var(--draw) 0 3px, #fff 3px 5px); }
 .bar small { position: absolute; top: 100%; left: 50%; transform: translateX(-50%); padding-top: .25rem;
   font-size: .75rem; color: var(--soft); white-space: nowrap; }
 .bar.lacks::after { content: '▼'; position: absolute; bottom: calc(100% * var(--top)); left: 50%;
@@ -40,8 +38,8 @@ tfoot th, tfoot td { font-weight: 650; border-bottom: 0; border-top: 1px solid v
 .key { font-size: .8rem; color: var(--soft); }
 .key i { display: inline-block; width: .7rem; height: .7rem; margin: 0 .3rem 0 .9rem; background: var(--draw); }
 .key i:first-child { margin-left: 0; }
-.key i.before { background: var(--before); }
-.key i.part { background: repeating-linear-gradient(135deg, var(--draw) 0 3px, #fff 3px 5px); }
+.bar i.before, .key i.before { background: var(--before); }
+.bar i.part, .key i.part { background: repeating-linear-gradient(135deg, var(--draw) 0 3px, #fff 3px 5px); }
 .key b { margin: 0 .3rem 0 .9rem; color: var(--gap); font-size: .7rem; }
 .gaps { margin: .6rem 0 0; font-size: .9rem; }
 @media (max-width: 40rem) {

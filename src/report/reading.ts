@@ -53,10 +53,7 @@ async function readStream(
 ): Promise<readonly CountsByKey[]> {
   const reader = readerOf(plan, stream, query);
   try {
-    const counted = await readByMonth(plan, stream, reader);
-    if (counted !== undefined) {
-      return counted;
-    }
+    return await readByMonth(plan, stream, reader);
   } catch (error) {
     if (!(error instanceof ServiceError) || error.reason !== 'malformed') {
       throw error;
@@ -79,36 +76,35 @@ function readerOf({ calendar, nowMs }: CustomerPlan, stream: MinuteStream, query
 /**
  * Reads the counting periods one by one: a record with a wrong time stays in its own. One request by `day` for
  * all of them shows whether a response was lowered by a fault: then they are read again, and the larger ones
- * count. Undefined if keys have no date, so that what they mean cannot be verified.
+ * count. Throws a ServiceError if keys have no date, so that what they mean cannot be verified.
  */
 async function readByMonth(
   plan: CustomerPlan,
   stream: MinuteStream,
   reader: WindowReader,
-): Promise<readonly CountsByKey[] | undefined> {
+): Promise<readonly CountsByKey[]> {
   const months = [
     ...Map.groupBy(plan.windows, ({ startMs }) => plan.calendar.periodAt(startMs).startMs).values(),
   ];
   const { startMs, endMs } = spanOf(plan.windows);
   const byDay = await reader.read('day', startMs, endMs);
   const counted = await readMonths(plan, stream, reader, months);
-  if (counted === undefined || areEqual(byDay.sums, totalOf(counted.flat()))) {
-    return counted?.flat();
+  if (areEqual(byDay.sums, totalOf(counted.flat()))) {
+    return counted.flat();
   }
   const again = await readMonths(plan, stream, reader, months);
   return counted.flatMap((month, i) => {
-    const second = again?.[i] ?? [];
+    const second = again[i] ?? [];
     return grandTotal(totalOf(second)) >= grandTotal(totalOf(month)) ? second : month;
   });
 }
 
-/** Returns the counts of the windows of each month; undefined if keys have no date. */
 async function readMonths(
   { calendar }: CustomerPlan,
   stream: MinuteStream,
   reader: WindowReader,
   months: readonly (readonly Span[])[],
-): Promise<readonly (readonly CountsByKey[])[] | undefined> {
+): Promise<readonly (readonly CountsByKey[])[]> {
   const counted: (readonly CountsByKey[])[] = [];
   let keyFormat = ANY_KEY_FORMAT;
   for (const windows of months) {
@@ -116,7 +112,7 @@ async function readMonths(
     const minutes = await readMinutes(range, keyFormat);
     ({ keyFormat } = minutes);
     if (namesTimeOfDay(keyFormat)) {
-      return undefined;
+      throw new ServiceError('malformed', 'minute keys without a date');
     }
     counted.push(countWindows(windows, minutes.days));
   }

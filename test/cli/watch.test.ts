@@ -1,7 +1,7 @@
 /** Which changes of a configuration lead to a reload, under a virtual clock. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { ConfigError } from '../../src/base/errors.ts';
-import { reloadOnChange } from '../../src/cli/watch.ts';
+import { reloadOnChange } from '../../src/cli/run.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const INTERVAL_MS = 30_000;
