@@ -85,9 +85,9 @@ type Ready = (queue: BackgroundQueue) => void;
 
 interface JobState {
   /** Ends the requests that are running, or the pause after them. */
-  end: (() => void) | undefined;
+  end?: (() => void) | undefined;
   /** When requests may be sent again after a failure, monotonic, and how long that is after it. */
-  retry: { readonly atMs: number; readonly pauseMs: number } | undefined;
+  retry?: { readonly atMs: number; readonly pauseMs: number } | undefined;
 }
 
 /** Jobs for which a task is due, first come first served. */
@@ -144,7 +144,7 @@ export class BackgroundQueue {
   async #run(job: PollJob): Promise<void> {
     const { clock, observer } = this.#options;
     const { pauseMs } = this.#task;
-    const state = this.#states.get(job) ?? { end: undefined, retry: undefined };
+    const state: JobState = this.#states.get(job) ?? {};
     this.#states.set(job, state);
     this.#running += 1;
     const requests = await this.#request(job, state).finally(() => (this.#running -= 1));

@@ -146,3 +146,19 @@ test('a job that is dropped ends its requests, without a change or a line of the
   expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   expect([events, lines, clock.sleepers]).toEqual([['ready'], [], 0]);
 });
+
+test('a job that is dropped while it is queued never starts', () => {
+  const { queue } = queueOf();
+  const job = jobAt(0);
+  queue.queue(job);
+  queue.drop(job);
+  expect(queue.start(2)).toEqual([]);
+});
+
+test('an error of the program is no failure of the service', async () => {
+  const fault = new TypeError('x is undefined');
+  const { lines, queue } = queueOf({ run: () => Promise.reject(fault) });
+  queue.queue(jobAt(0));
+  await expect(Promise.all(queue.start(2))).rejects.toBe(fault);
+  expect(lines).toEqual([]);
+});
