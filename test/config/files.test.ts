@@ -134,7 +134,14 @@ test.each([
     0o644,
     ['4:14: service.proxy_url'],
   ],
-  [configWith({ service: 'proxy_url: http://proxy' }).replace(SECRET, '${SECRET}'), 0o644, []],
+  [
+    configWith({ service: 'proxy_url: http://proxy\nca_file: ca.pem' }).replace(
+      SECRET,
+      '${SECRET}',
+    ),
+    0o644,
+    [],
+  ],
   [WITH_SECRET_FILE, 0o644, ['7:25: customers[0].client_secret_file']],
 ])('%j with the mode %o has the warnings %j', async (text, mode, places) => {
   const files = { 'config.yaml': text, 'secrets/riverside': SECRET, 'ca.pem': await readFile(CA) };
