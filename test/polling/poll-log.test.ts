@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { FailureReason } from '../../src/base/errors.ts';
 import { LogLimiter } from '../../src/base/log-limiter.ts';
+import type { PollNote } from '../../src/counting/totals/state.ts';
 import { PollLog } from '../../src/polling/poll-log.ts';
 import type { PolledStream } from '../../src/polling/poll-log.ts';
 import { captureLog } from '../support/captured-log.ts';
@@ -17,7 +18,7 @@ let lines: Line[];
 
 beforeEach(() => {
   clock = new VirtualClock(0);
-  const captured = captureLog(clock);
+  const captured = captureLog(clock, 'debug');
   lines = captured.lines;
   limiter = new LogLimiter({ ...captured, clock });
   pollLog = new PollLog(captured.log, limiter);
@@ -29,11 +30,11 @@ function polledStream(customer: string): PolledStream {
 
 const riverside = polledStream('riverside');
 
-/** One poll a minute: a reason is a failure, undefined a success. */
-async function poll(reason: FailureReason | undefined): Promise<void> {
+/** One poll a minute: a reason is a failure, undefined a success, perhaps with a note. */
+async function poll(reason: FailureReason | undefined, ...notes: PollNote[]): Promise<void> {
   await clock.advance(MINUTE_MS);
   if (reason === undefined) {
-    pollLog.succeeded(riverside, []);
+    pollLog.succeeded(riverside, notes);
   } else {
     pollLog.failed(riverside, new ServiceError(reason, `failed by ${reason}`));
   }
@@ -86,6 +87,34 @@ describe('a stream that fails', () => {
   });
 });
 
+describe('a note', () => {
+  test('is logged once, and again after ten successes without it', async () => {
+    const withNote = [0, 1, 10, 21];
+    for (let minute = 0; minute < 22; minute += 1) {
+      await poll(undefined, ...(withNote.includes(minute) ? (['increase_pending'] as const) : []));
+    }
+    expect(lines.map(({ msg, time }) => [msg, time])).toEqual([
+      ['implausible increase ignored until confirmed', '1970-01-01T00:01:00.000Z'],
+      ['implausible increase ignored until confirmed', '1970-01-01T00:22:00.000Z'],
+    ]);
+  });
+
+  test('about a key format is for debugging', async () => {
+    await poll(undefined, 'key_format_detected');
+    expect(lines).toMatchObject([
+      { level: 'debug', msg: 'minute key format detected', customer: 'riverside' },
+    ]);
+  });
+});
+
+test('the first poll that takes longer than the interval is logged, in seconds', () => {
+  pollLog.tooSlow(riverside, 1_500, 1_000);
+  pollLog.tooSlow(polledStream('hillside'), 2_500, 1_000);
+  expect(lines).toMatchObject([
+    { level: 'warn', customer: 'riverside', poll_seconds: 1.5, interval_seconds: 1 },
+  ]);
+});
+
 describe('many streams that fail', () => {
   const streams = Array.from({ length: 1_000 }, (_, i) => polledStream(`c${i}`));
 
@@ -115,7 +144,7 @@ describe('many streams that fail', () => {
 
   test('do not suppress another message', async () => {
     await failAll();
-    pollLog.succeeded(riverside, ['key_format_unknown', 'key_format_detected']);
+    pollLog.succeeded(riverside, ['key_format_unknown']);
     expect(lines.at(-1)).toMatchObject({
       level: 'warn',
       msg: 'unknown minute key format, occupancy unavailable',

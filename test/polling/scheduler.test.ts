@@ -31,6 +31,27 @@ describe('the schedule', () => {
     expect([...found, fixture.nextPollInMs(polled)]).toEqual([undefined, 0, 40_000]);
   });
 
+  test('has no time to the next poll while one runs or waits for a slot', async () => {
+    await using fixture = new SchedulerFixture({ maxRequestsPerSecond: 0.1 });
+    const [runs, waits] = [fixture.polled('runs', hang), fixture.polled('waits')];
+    await fixture.run([runs, waits], 10);
+    expect([runs, waits].map((one) => fixture.nextPollInMs(one))).toEqual([0, 0]);
+    const again = fixture.polled('again', fixture.goodUntil(MINUTE_MS));
+    fixture.scheduler.setCustomers([again]);
+    await fixture.clock.advance(MINUTE_MS);
+    expect(fixture.nextPollInMs(again)).toBe(0);
+  });
+
+  test('has how late it is: not at all, or since a poll was due', async () => {
+    await using fixture = new SchedulerFixture();
+    await fixture.run([fixture.polled('a')], MINUTE_MS);
+    expect(fixture.scheduler.lateMs()).toBe(0);
+    fixture.clock.freeze(5 * MINUTE_MS);
+    expect(fixture.scheduler.lateMs()).toBe(4 * MINUTE_MS);
+    await fixture.clock.advance(1_000);
+    expect(fixture.scheduler.lateMs()).toBe(0);
+  });
+
   test('is spread again when customers are added and removed, without effect on the others', async () => {
     await using fixture = new SchedulerFixture();
     const { clock, requests, scheduler } = fixture;
@@ -46,6 +67,33 @@ describe('the schedule', () => {
     expect(Object.fromEntries(places)).toEqual({ stays: 0, comes: 20_000, last: 40_000 });
     expect(fixture.healthOf(stays)).toEqual({ polls: 6, failures: 0, skipped: 0 });
     expect(fixture.healthOf(goes).polls).toBe(before);
+  });
+
+  test('has earlier places at once', async () => {
+    await using fixture = new SchedulerFixture();
+    const stays = fixture.polled('stays');
+    await fixture.run([stays], 5_000);
+    fixture.scheduler.setCustomers([fixture.polled('comes'), stays]);
+    await fixture.clock.advance(25_000);
+    expect(fixture.requests.at(-1)).toMatchObject({ customer: 'stays', atMs: 30_000 });
+  });
+
+  test('lets a first poll end if customers are set meanwhile, and it is one', async () => {
+    await using fixture = new SchedulerFixture();
+    const stays = fixture.polled('stays', fixture.after(1_000));
+    await fixture.run([stays], 500);
+    fixture.scheduler.setCustomers([stays]);
+    await fixture.clock.advance(20_000);
+    expect(fixture.healthOf(stays)).toEqual({ polls: 1, failures: 0, skipped: 0 });
+  });
+
+  test('forgets customers that are removed while they wait for their first poll', async () => {
+    await using fixture = new SchedulerFixture({ maxRequestsPerSecond: 0.1 });
+    const stays = fixture.polled('stays', fixture.after(1_000));
+    await fixture.run([stays, fixture.polled('goes')], 500);
+    fixture.scheduler.setCustomers([stays]);
+    await fixture.clock.advance(MINUTE_MS);
+    expect(new Set(fixture.requests.map(({ customer }) => customer))).toEqual(new Set(['stays']));
   });
 
   test('never polls a stream twice at once, and counts the polls that it skips', async () => {
@@ -111,6 +159,25 @@ describe('a poll', () => {
     await fixture.scheduler.stop();
     expect(fixture.healthOf(dead)).toEqual({ polls: 0, failures: 0, skipped: 0 });
     expect(fixture.ended).toEqual([]);
+  });
+
+  test('has ended when the scheduler has stopped', async () => {
+    await using fixture = new SchedulerFixture();
+    const { clock, scheduler } = fixture;
+    const slow = fixture.polled('slow', (question, signal) =>
+      hang(question, signal).catch(async (error: unknown) => {
+        await clock.sleep(1_000);
+        throw error;
+      }),
+    );
+    await fixture.run([slow], 10);
+    let isStopped = false;
+    const stopped = scheduler.stop().then(() => (isStopped = true));
+    await clock.advance(999);
+    expect(isStopped).toBe(false);
+    await clock.advance(1);
+    await stopped;
+    expect(isStopped).toBe(true);
   });
 
   test.each([
