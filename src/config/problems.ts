@@ -1,8 +1,9 @@
 /**
  * What is wrong with a configuration, as text: each problem with its place, and with the source line
- * where that is harmless. Redaction is an allowlist: a line is shown only if it is `KEY: VALUE` with a key
- * that the schema calls harmless, a value only if it follows such a key or is in a line that is shown, and
- * a path only up to the first key that is no plain name.
+ * where that is harmless. Redaction is an allowlist: a line is shown only if it is `KEY: VALUE`, or
+ * `SECTION: { KEY: VALUE, … }`, with keys that the schema calls harmless, a value only if it follows such a key
+ * or is in a line that is shown, and a path only up to the first key that is neither a plain name nor a
+ * branch id.
  */
 import { z } from 'zod';
 import { REDACTED } from '../base/secret.ts';
@@ -35,7 +36,16 @@ const HARMLESS_VALUE = new RegExp(
     .map(({ source }) => source)
     .join('|'),
 );
+/**
+ * A mapping on one line, perhaps after the `-` of a list and a key, before a comment: the text before the
+ * comment, the key, and the pairs.
+ */
+const FLOW_LINE = /^([\s-]*(?:([\w-]+)\s*:\s+)?\{([^{}]*)\})\s*(?:\s#.*)?$/;
+/** The next pair of such a mapping: its key and its value, which may be in quotes or a list on one line. */
+const FLOW_PAIR = /\s*([\w-]+)\s*:\s+("[^"]*"|'[^']*'|\[[^\]]*\]|[^\s"'[\],][^,[\]]*?)\s*(?:,|$)/y;
 
+/** An id of a branch, a key of `branches`. */
+const BRANCH_ID = /^\d{1,9}$/;
 /** An unknown key that may be shown: up to four words, so that it is no secret in the place of a key. */
 const PLAIN_NAME = /^[a-z]{1,16}(?:_[a-z]{1,16}){0,3}$/i;
 
@@ -44,6 +54,8 @@ export class ProblemFormatter {
   readonly #secrets = new Set<string>();
   /** Keys of the schema, and whether their values are harmless. */
   readonly #keys = new Map<string, boolean>();
+  /** Keys of the schema whose value is a mapping with keys of the schema. */
+  readonly #sections = new Set<string>();
 
   constructor(schema: z.ZodType) {
     this.#addKeys(schema);
@@ -57,6 +69,9 @@ export class ProblemFormatter {
       for (const [key, value] of Object.entries<z.ZodType>(inner.shape)) {
         const isHarmless = metaOf(value).harmless === true;
         this.#keys.set(key, isHarmless && this.#keys.get(key) !== false);
+        if (innerType(value) instanceof z.ZodObject) {
+          this.#sections.add(key);
+        }
         this.#addKeys(value);
       }
     }
@@ -107,29 +122,46 @@ export class ProblemFormatter {
 
   /** Returns a line without its comment; undefined if it must not be shown. */
   #harmlessText(line: string): string | undefined {
-    const match = line.length > MAX_SHOWN_LINE_LENGTH ? null : LINE.exec(line);
-    if (match === null) {
+    if (line.length > MAX_SHOWN_LINE_LENGTH) {
       return undefined;
     }
-    const [, text = '', key = '', value = ''] = match;
+    const [, flow, outer, pairs = ''] = FLOW_LINE.exec(line) ?? [];
+    const [, text = '', key = '', value = ''] = LINE.exec(line) ?? [];
     const isHarmless =
-      this.#keys.has(key) &&
-      (value === '' || (this.#keys.get(key) === true && HARMLESS_VALUE.test(value))) &&
-      !/[^\P{C}\t]/u.test(text);
-    return isHarmless ? text : undefined;
+      flow === undefined
+        ? this.#keys.has(key) && (value === '' || this.#isHarmlessValue(key, value))
+        : (outer === undefined || this.#sections.has(outer) || BRANCH_ID.test(outer)) &&
+          this.#areHarmlessPairs(pairs);
+    const shown = flow ?? text;
+    return isHarmless && !/[^\P{C}\t]/u.test(shown) ? shown : undefined;
+  }
+
+  #areHarmlessPairs(pairs: string): boolean {
+    const pattern = new RegExp(FLOW_PAIR);
+    while (pattern.lastIndex < pairs.length) {
+      const [, key = '', value = ''] = pattern.exec(pairs) ?? [];
+      if (!this.#isHarmlessValue(key, value)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  #isHarmlessValue(key: string, value: string): boolean {
+    return this.#keys.get(key) === true && HARMLESS_VALUE.test(value);
   }
 
   #redact(text: string): string {
     return [...this.#secrets].reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text);
   }
 
-  /** Returns a path such as `customers[0].capacity`, up to the first key that is neither known nor plain. */
+  /** Returns a path such as `customers[0].capacity`, up to the first key that must not be shown. */
   #pathText(file: YamlFile, path: Path): string {
     const end = path.findIndex(
       (step, i) =>
         typeof step === 'string' &&
         !this.#keys.has(step) &&
-        !isPlainKey(file, path.slice(0, i + 1), step),
+        !isShownKey(file, path.slice(0, i + 1), step),
     );
     const text = path
       .slice(0, end === -1 ? undefined : end)
@@ -140,6 +172,7 @@ export class ProblemFormatter {
 }
 
 /** Returns true for a key that may be shown. One from the environment may be a secret. */
-function isPlainKey(file: YamlFile, path: Path, key: string): boolean {
-  return PLAIN_NAME.test(key) && file.textAt(path, 'key').includes(key);
+function isShownKey(file: YamlFile, path: Path, key: string): boolean {
+  const isBranchId = path.at(-2) === 'branches' && BRANCH_ID.test(key);
+  return (isBranchId || PLAIN_NAME.test(key)) && file.textAt(path, 'key').includes(key);
 }

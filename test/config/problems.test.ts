@@ -45,7 +45,7 @@ test.each<Case>([
   ['customer', 'capacity: 0x10', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got 0x10 ^'],
   ['customer', 'capacity: [7]', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got a list ^'],
   ['customer', 'capacity: 2.5', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got 2.5 ^'],
-  ['more', 'polling: { interval: banana }', '9:22: polling.interval: expected a duration from 1s to 1d, such as 60s, got banana'],
+  ['more', 'polling: { interval: banana }', '9:22: polling.interval: expected a duration from 1s to 1d, such as 60s, got banana ^'],
   ['more', 'polling: { "interval": "1 s", breakdown_interval: 9e9s }', ['9:24: polling.interval: expected a duration from 1s to 1d, such as 60s, got "1 s"', '9:51: polling.breakdown_interval: expected a duration from 1s to 1d, such as 5m, got 9e9s']],
   ['more', 'polling: { interval: "${SECRET}" }', '9:22: polling.interval: expected a duration from 1s to 1d, such as 60s, got another value'],
   ['more', '  - { name: b, client_id: b, client_secret: &a correct-horse, timezone: *a }', '9:48: customers[1].timezone: expected an IANA time zone such as Europe/Copenhagen, got another value'],
@@ -64,10 +64,12 @@ test.each<Case>([
   ['customer', 'streams: []', '9:14: customers[0].streams: expected a list of one or more of people, logins, got a list ^'],
   ['customer', 'breakdowns: [room]', '9:18: customers[0].breakdowns[0]: expected one of branch, client, device, got room ^'],
   ['customer', 'labels: { job: x }', '9:15: customers[0].labels.job: expected a label name of letters, digits and _, not reserved (customer, timezone, job, instance, __…), got another key'],
+  ['customer', 'branches: { 101: "" }', '9:22: customers[0].branches.101.name: expected a name such as Main Library, got another value'],
+  ['customer', 'breakdowns: [branch]\nbranches: { 101: { capacity: many } }', '10:34: customers[0].branches.101.capacity: expected an integer from 1 to 1000000, got many'],
+  ['customer', 'breakdowns: [branch]\nbranches:\n  101: { name: North, capacity: many }', '11:37: customers[0].branches.101.capacity: expected an integer from 1 to 1000000, got many ^'],
+  ['customer', 'branches: { 101: { colour: red } }', '9:24: customers[0].branches.101.colour: unknown key, expected one of name, opening_hours, staffed_hours, holidays, capacity, estimate'],
+  ['customer', 'branches: { 1234567890: { colour: red } }', '9:31: customers[0].branches: unknown key, expected one of name, opening_hours, staffed_hours, holidays, capacity, estimate'],
   ['customer', 'labels: { region: [north] }', '9:23: customers[0].labels.region: expected a label value, got a list'],
-  ['customer', 'branches: { 101: "" }', '9:22: customers[0].branches: expected a name such as Main Library, got another value'],
-  ['customer', 'breakdowns: [branch]\nbranches: { 101: { capacity: many } }', '10:34: customers[0].branches: expected an integer from 1 to 1000000, got many'],
-  ['customer', 'branches: { 101: { nm: red } }', '9:24: customers[0].branches: unknown key, expected one of name, opening_hours, staffed_hours, holidays, capacity, estimate'],
   ['customer', 'labels: north', '9:13: customers[0].labels: expected labels such as { region: north }, got a string'],
   ['customer', 'branches: Main', '9:15: customers[0].branches: expected branch ids with names such as { 101: Main Library }, got a string'],
   ['more', 'polling: 60s', '9:10: polling: expected a mapping with interval, got a string'],
@@ -105,7 +107,7 @@ test.each<Case>([
   ['customer', 'breakdowns: [branch]\nholidays: dk\nbranches:\n  main: { opening_hours: whenever }\n  north: { holidays: gb, opening_hours: "PH off" }', ["12:30: customers[0].branches.main.opening_hours: invalid syntax: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00", '13:45: customers[0].branches.north.opening_hours: gb has no public holidays of its own: set holidays to one of gb-eng, gb-nir, gb-sct, gb-wls']],
   ['customer', 'breakdowns: [branch]\nholidays: dk\nopening_hours: "Mo-Su 08:00-20:00; PH off"\nbranches: { north: { holidays: gb } }', '12:36: customers[0].branches.north.holidays: gb has no public holidays of its own: set holidays to one of gb-eng, gb-nir, gb-sct, gb-wls'],
   ['customer', 'holidays: xx\nbreakdowns: [branch]\nbranches: { 101: { opening_hours: "PH off" } }', '9:15: customers[0].holidays: expected a country or country-state such as dk or de-by, got xx ^'],
-  ['customer', 'breakdowns: [branch]\nbranches: { 101: { holidays: xx, opening_hours: "PH off" } }', '10:34: customers[0].branches: expected a country or country-state such as dk or de-by, got xx'],
+  ['customer', 'breakdowns: [branch]\nbranches: { 101: { holidays: xx, opening_hours: "PH off" } }', '10:34: customers[0].branches.101.holidays: expected a country or country-state such as dk or de-by, got xx'],
   // keys
   ['service', 'interval: 60s', '4:3: service.interval: unknown key, expected one of base_url, auth_url, scope, timeout, max_concurrency, max_requests_per_second, request_times, allow_insecure, proxy_url, ca_file ^'],
   ['customer', 'openinghours: 24/7', '9:5: customers[0].openinghours: unknown key, did you mean opening_hours?'],
@@ -124,7 +126,7 @@ test.each<Case>([
   ['polling', 'interval: 2m\nreconcile_interval: 1m', '6:23: polling.reconcile_interval: expected at least interval, got less ^'],
   ['service', 'max_requests_per_second: 0.02', '4:28: service.max_requests_per_second: expected at least 0.04, which the customers need, got less ^'],
   ['more', '  - { name: " riverside", client_id: b, client_secret: hunter3hunter3, timezone: UTC }', '9:13: customers[1].name: expected a unique name, got that of another customer'],
-  ['more', '  - { name: hillside, client_id: b, timezone: UTC }', '9:5: customers[1].client_secret_file: expected one of client_secret_file and client_secret, got neither'],
+  ['more', '  - { name: hillside, client_id: b, timezone: UTC }', '9:5: customers[1].client_secret_file: expected one of client_secret_file and client_secret, got neither ^'],
   ['more', '  - { name: hillside, client_id: b, client_secret: hunter3hunter3 }', '9:5: customers[1].timezone: expected an IANA time zone, here or in defaults, got nothing'],
   // environment
   ['service', 'scope: ${UNSET}', '4:10: service.scope: environment variable UNSET is not set; write $${ for a literal ${'],
@@ -145,7 +147,7 @@ test.each<Case>([
   ['service', 'scope: *a', '4:10: service.scope: unknown anchor; put a value that begins with * in quotes'],
   ['customer', 'streams: [people]]', '9:22: (file): unexpected text; check the brackets and quotes before it, or quote the value'],
   ['file', '', ['1:1: (file): expected a mapping with service and customers, got an empty value', '1:1: customers: expected at least one customer, here or in customer_files, got none']],
-  ['file', '{}', ['1:1: service: expected a mapping with base_url and auth_url, got nothing', '1:1: customers: expected at least one customer, here or in customer_files, got none']],
+  ['file', '{}', ['1:1: service: expected a mapping with base_url and auth_url, got nothing ^', '1:1: customers: expected at least one customer, here or in customer_files, got none ^']],
 ])('%s: %j', expectProblems);
 
 test('problems of all files are reported in the order of files and lines', async () => {
