@@ -200,6 +200,9 @@ async function deliver(text: string, io: Io): Promise<void> {
 
 /** Throws a UsageError if a file cannot be written there, before anything is read. */
 function requireFolder(output: string): void {
+  if (output === '') {
+    throw new UsageError('--output: expected a file, got an empty name');
+  }
   try {
     accessSync(dirname(resolve(output)), constants.W_OK | constants.X_OK);
   } catch (error) {
