@@ -27,6 +27,7 @@ import {
   helpNotes,
   loggerFor,
   addLogOptions,
+  parsePath,
   parseTimeFlag,
   TIME_FORMATS,
 } from './flags.ts';
@@ -67,7 +68,7 @@ export function backfillCommand(io: Io): Command {
       'a Prometheus that scrapes the exporter: the history ends at its first sample',
       parsePrometheusUrl,
     )
-    .requiredOption('--output <folder>', 'folder for the files; required')
+    .requiredOption('--output <folder>', 'folder for the files; required', parsePath)
     .addHelpText(
       'after',
       helpNotes(

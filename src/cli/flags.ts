@@ -80,6 +80,14 @@ export function addSimulationOptions(command: Command): Command {
     );
 }
 
+/** Returns the path of a file or folder. Throws an InvalidArgumentError if it is empty. */
+export function parsePath(text: string): string {
+  if (text === '') {
+    throw new InvalidArgumentError('Expected a path, got an empty one.');
+  }
+  return text;
+}
+
 /** Returns a parser of integers from `min` to `max`. It throws an InvalidArgumentError. */
 export function integer(min: number, max: number): (text: string) => number {
   return (text) => {

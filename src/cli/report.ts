@@ -21,7 +21,7 @@ import { readCustomer } from '../report/reading.ts';
 import { sectionsOf } from '../report/rows.ts';
 import { MORE_REQUESTS } from '../report/windows.ts';
 import { chooseCustomers, customersAtOnce, patientRetries, serviceOf } from './access.ts';
-import { configOption, customerOption, helpNotes } from './flags.ts';
+import { configOption, customerOption, helpNotes, parsePath } from './flags.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
 
@@ -71,7 +71,7 @@ export function reportCommand(io: Io): Command {
         .choices(Object.keys(RENDERERS))
         .default('table'),
     )
-    .option('--output <file>', 'file to write in place of standard output')
+    .option('--output <file>', 'file to write in place of standard output', parsePath)
     .addHelpText(
       'after',
       helpNotes(
@@ -200,9 +200,6 @@ async function deliver(text: string, io: Io): Promise<void> {
 
 /** Throws a UsageError if a file cannot be written there, before anything is read. */
 function requireFolder(output: string): void {
-  if (output === '') {
-    throw new UsageError('--output: expected a file, got an empty name');
-  }
   try {
     accessSync(dirname(resolve(output)), constants.W_OK | constants.X_OK);
   } catch (error) {

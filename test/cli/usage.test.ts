@@ -21,6 +21,7 @@ test.each([
   [['query', 'login'], '--customer'],
   [['query', 'login', '--customer=x', '--from=yesterday'], 'Expected a time'],
   [['backfill', '--output=x'], '--from'],
+  [['backfill', '--from=2026-01-01', '--output='], 'Expected a path, got an empty one'],
   [['backfill', '--step=2m'], '1m, 5m'],
 ])('%j is refused, naming %s', async (args, named) => {
   const { status, out, err } = await ran(...args);

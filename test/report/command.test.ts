@@ -71,7 +71,10 @@ test.each([
   ],
   [['--from=2999-01-01', '--to=2999-02-01'], /^error: --from must not be in the future\n$/],
   [['--from=2025-01-01', '--to=2025-02-01', '--customer=nobody'], /no customer "nobody"/],
-  [['--from=2025-01-01', '--to=2025-02-01', '--output='], /^error: --output: expected a file/],
+  [
+    ['--from=2025-01-01', '--to=2025-02-01', '--output='],
+    /^error: option '--output <file>' .*Expected a path, got an empty one/,
+  ],
   [['--from=2025-01-01', '--to=2025-02-01', '--output=/no/such/file'], /^error: --output: ENOENT/],
   [['--from=2025-01-01'], /required option '--to <date>'/],
 ])('%j is bad usage', async (args, message) => {
