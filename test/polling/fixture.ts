@@ -96,7 +96,12 @@ export class SchedulerFixture implements AsyncDisposable {
 
   /** Answers after a time. */
   after(ms: number): Answer {
-    return (_, signal) => this.clock.sleep(ms, signal).then(() => GOOD);
+    return async (_, signal) => {
+      await this.clock.sleep(ms, signal).catch(() => {
+        throw new ServiceError('timeout', 'no answer came');
+      });
+      return GOOD;
+    };
   }
 
   /** Answers until an instant of the monotonic clock, and hangs from then on. */

@@ -1,7 +1,7 @@
 /** The loop of the scheduler: which polls it starts together, and what it reports. */
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import { MINUTE_MS, SchedulerFixture } from './fixture.ts';
+import { GOOD, MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
 test.each([
   ['of a quarter of a second', 10_000, {}, 250],
@@ -29,4 +29,39 @@ test('lines of the log that were suppressed are reported after a minute', async 
   expect(fixture.lines.filter(({ msg }) => msg !== 'poll failed')).toMatchObject([
     { msg: 'log messages suppressed', suppressed_msg: 'poll failed', lines: 10 },
   ]);
+});
+
+test('a skipped poll changes metrics when it would have started', async () => {
+  const changedMs: number[] = [];
+  const observer = { pollEnded() {}, changed: () => changedMs.push(fixture.clock.monotonicMs()) };
+  await using fixture = new SchedulerFixture({ observer });
+  // Its second poll ignores its deadline.
+  const slow = fixture.polled('slow', async () => {
+    await fixture.clock.sleep(fixture.clock.monotonicMs() < MINUTE_MS ? 0 : 2.5 * MINUTE_MS);
+    return GOOD;
+  });
+  await fixture.run([slow], 59_000);
+  changedMs.length = 0;
+  await fixture.clock.advance(2.6 * MINUTE_MS);
+  expect(changedMs).toEqual([120_000, 180_000, 210_000]);
+});
+
+test('a baseline that waits for a slot starts after the poll that runs, with time for it', async () => {
+  // Five minutes before a new day, with one slot.
+  const startMs = Date.UTC(2026, 10, 18, 2, 55);
+  await using fixture = new SchedulerFixture({ startMs, maxRequestsPerSecond: 0.1 });
+  let running = 0;
+  let mostAtOnce = 0;
+  const slow = fixture.polled('slow', async (question, signal) => {
+    running += 1;
+    mostAtOnce = Math.max(mostAtOnce, running);
+    const isNewDay = fixture.clock.monotonicMs() > 5 * MINUTE_MS;
+    return fixture
+      .after(isNewDay ? 20_000 : 0)(question, signal)
+      .finally(() => (running -= 1));
+  });
+  await fixture.run([fixture.polled('first', fixture.after(8_000)), slow], 10 * MINUTE_MS);
+  expect(mostAtOnce).toBe(1);
+  expect(fixture.healthOf(slow)).toMatchObject({ failures: 0 });
+  expect(fixture.enteredOf(slow).today).toBe(3);
 });
