@@ -1,6 +1,7 @@
 /** The loop of the scheduler: which polls it starts together, and what it reports. */
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
+import type { CustomerClient } from '../../src/service/types.ts';
 import { GOOD, MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
 test.each([
@@ -33,7 +34,11 @@ test('lines of the log that were suppressed are reported after a minute', async 
 
 test('a skipped poll changes metrics when it would have started', async () => {
   const changedMs: number[] = [];
-  const observer = { pollEnded() {}, changed: () => changedMs.push(fixture.clock.monotonicMs()) };
+  const seconds: number[] = [];
+  const observer = {
+    pollEnded: (_stream: string, tookSeconds: number) => seconds.push(tookSeconds),
+    changed: () => changedMs.push(fixture.clock.monotonicMs()),
+  };
   await using fixture = new SchedulerFixture({ observer });
   // Its second poll ignores its deadline.
   const slow = fixture.polled('slow', async () => {
@@ -44,6 +49,7 @@ test('a skipped poll changes metrics when it would have started', async () => {
   changedMs.length = 0;
   await fixture.clock.advance(2.6 * MINUTE_MS);
   expect(changedMs).toEqual([120_000, 180_000, 210_000]);
+  expect(seconds).toEqual([0, 150]);
 });
 
 test('a baseline that waits for a slot starts after the poll that runs, with time for it', async () => {
@@ -64,4 +70,21 @@ test('a baseline that waits for a slot starts after the poll that runs, with tim
   expect(mostAtOnce).toBe(1);
   expect(fixture.healthOf(slow)).toMatchObject({ failures: 0 });
   expect(fixture.enteredOf(slow).today).toBe(3);
+});
+
+test('requests of a first poll come before others, those of the next polls do not', async () => {
+  await using fixture = new SchedulerFixture();
+  const { customer, client } = fixture.polled('a');
+  const urgencies = new Set<boolean | undefined>();
+  const query: CustomerClient['query'] = (question, signal, isUrgent) => {
+    urgencies.add(isUrgent);
+    return client.query(question, signal);
+  };
+  await fixture.run([{ customer, client: { query } }], 0);
+  expect(urgencies).toContain(true);
+  expect(urgencies).not.toContain(false);
+  await fixture.clock.advance(30_000);
+  urgencies.clear();
+  await fixture.clock.advance(2 * MINUTE_MS);
+  expect(urgencies).toEqual(new Set([false]));
 });
