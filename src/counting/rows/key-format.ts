@@ -131,13 +131,11 @@ function parseDateTime(match: RegExpExecArray | null): DateTime | undefined {
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0] = match.slice(1, 6).map(Number);
   const ms = Date.UTC(year, month - 1, day, hour, minute);
   const date = new Date(ms);
-  // Date.UTC accepts 30 February and 25:00.
+  // Date.UTC accepts 30 February and 12:60: they change the month and the hour.
   if (
     date.getUTCFullYear() !== year ||
     date.getUTCMonth() !== month - 1 ||
-    date.getUTCDate() !== day ||
-    date.getUTCHours() !== hour ||
-    date.getUTCMinutes() !== minute
+    date.getUTCHours() !== hour
   ) {
     return undefined;
   }
@@ -175,9 +173,7 @@ function parseOffset(designator: string | undefined): number | undefined {
   if (designator === undefined) {
     return undefined;
   }
-  if (designator.toUpperCase() === 'Z') {
-    return 0;
-  }
+  // Z has no digits: 0 minutes.
   const digits = designator.replace(':', '');
   const minutes = Number(digits.slice(1, 3)) * 60 + Number(digits.slice(3));
   return (digits.startsWith('-') ? -minutes : minutes) * MINUTE_MS;
@@ -307,7 +303,7 @@ export async function detectKeyFormat(
       return narrowed;
     }
     const probed = narrowKeyFormat(narrowed, probe, zone);
-    if (probe.rows.length > 0 && probed.status === 'detected') {
+    if (probed.status === 'detected') {
       return narrowKeyFormat(probed, widest, zone);
     }
   }
