@@ -96,14 +96,15 @@ async function agreesWithDay(
   fromMs: number,
   toMs: number,
 ): Promise<boolean> {
-  const shorter = byDay && (await sumBetween(reader, aggregation, fromMs, toMs - DAY_MS));
-  const longer = shorter && (await sumBetween(reader, aggregation, fromMs - DAY_MS, toMs));
-  return (
-    byDay === undefined ||
-    shorter === undefined ||
-    longer === undefined ||
-    areConsistent(byDay, shorter, longer)
-  );
+  if (byDay === undefined) {
+    return true;
+  }
+  const shorter = await sumBetween(reader, aggregation, fromMs, toMs - DAY_MS);
+  if (shorter === undefined) {
+    return true;
+  }
+  const longer = await sumBetween(reader, aggregation, fromMs - DAY_MS, toMs);
+  return longer === undefined || areConsistent(byDay, shorter, longer);
 }
 
 /** Two windows that are open at the end, subtracted. Undefined if another aggregation was forced. */

@@ -1,8 +1,13 @@
 import { expect, test } from 'vitest';
-import { verifiedSource, verifyBaseline } from '../../../src/counting/totals/baseline.ts';
+import {
+  createBaseline,
+  verifiedSource,
+  verifyBaseline,
+} from '../../../src/counting/totals/baseline.ts';
 import type { BaselineReadings, Verification } from '../../../src/counting/totals/baseline.ts';
 import { BY_DAY } from '../../../src/counting/totals/period-total.ts';
 import { NOW_MS } from '../../support/owner.ts';
+import { MINUTE_MS, StreamFixture } from '../fixture.ts';
 
 /** Entries of one window by an aggregation. */
 function response(entered: number, aggregation = 'minute') {
@@ -70,4 +75,39 @@ test('a total is used if it agrees; one that is proven stays verified', () => {
   ]) {
     expect(verifiedSource({ ...AGREEING, ...readings })).toBeUndefined();
   }
+});
+
+/** The day has one count, and the last minutes were empty twice. Times are minutes from now. */
+test.each([
+  ['before the last minutes', -16, 0, true],
+  ['in their first minute', -15, 0, false],
+  ['in the minute that starts now', 0, 0, false],
+  ["after the service's now", 1, 0, true],
+  ["in the last minutes, which start at the service's now", -15, -15, false],
+  ["before them, and they start at the service's now", -16, -15, true],
+  ["before them, and they start after the service's now", -17, -16, false],
+])('a baseline can be used again: somebody came %s', (_, seenAt, serviceAt, isReusable) => {
+  const context = new StreamFixture({ records: [] }).context();
+  const day = context.calendar.dayAt(NOW_MS);
+  const key = new Date(NOW_MS + seenAt * MINUTE_MS).toISOString();
+  const window = { startMs: NOW_MS - 15 * MINUTE_MS, endMs: NOW_MS };
+  const minutes = { ...response(1), rows: [{ key, counts: [1, 0] }], window: day };
+  const readings = {
+    ...AGREEING,
+    todayByMinute: minutes,
+    recentBefore: { ...response(0), window },
+    recentAtBaseline: { ...response(0), window },
+  };
+  const { isReusable: canBeUsed } = createBaseline(context, {
+    kind: 'baseline',
+    day,
+    readings,
+    source: BY_DAY,
+    minutes: [minutes],
+    sinceDayBefore: undefined,
+    keyFormat: { status: 'detected', formats: [{ form: 'iso', zone: 'written' }] },
+    atMs: NOW_MS,
+    serviceNowMs: NOW_MS + serviceAt * MINUTE_MS,
+  });
+  expect(canBeUsed).toBe(isReusable);
 });

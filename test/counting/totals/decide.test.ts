@@ -1,10 +1,13 @@
 /** What follows from the last minutes, one condition at a time. */
 import { expect, test } from 'vitest';
+import { ServiceError } from '../../../src/base/errors.ts';
 import { decide, secondAggregation } from '../../../src/counting/totals/decide.ts';
 import { needsSecondSum, NOTHING_PENDING } from '../../../src/counting/totals/plausibility.ts';
 import type { Candidate, Pending } from '../../../src/counting/totals/plausibility.ts';
 import type { RecentAnswers } from '../../../src/counting/totals/requests.ts';
+import { planPoll, pollStream } from '../../../src/counting/totals/poll.ts';
 import type { StreamState } from '../../../src/counting/totals/state.ts';
+import { queryFrom } from '../../support/responses.ts';
 import { NOVEMBER, NOW_MS } from '../../support/owner.ts';
 import { DAY_MS, HOUR_MS, loginsOf, MINUTE_MS, polledPeople, StreamFixture } from '../fixture.ts';
 
@@ -64,6 +67,49 @@ test('the format of keys is narrowed by the last minutes', async () => {
   await people.polls(1);
   expect(people.requests).toHaveLength(1);
   expect(people.state.keyFormat.status).toBe('detected');
+});
+
+test('an ambiguous format is read again a minute after the baseline, if the last minutes have rows', async () => {
+  const people = new StreamFixture({ records: [[5 * DAY_MS, [40, 38]]] });
+  await people.polls(5);
+  const state = { ...people.state, recent: [1, 0] };
+  const takenAtMs = state.baseline?.takenAtMonotonicMs ?? NaN;
+  expect(takenAtMs).toBeGreaterThan(0);
+  const plans = [MINUTE_MS - 1, MINUTE_MS].map((laterMs) =>
+    planPoll(state, { ...people.context(), monotonicMs: takenAtMs + laterMs }),
+  );
+  expect(plans).toEqual(['recent', 'baseline']);
+});
+
+test('an implausible baseline after empty responses is not used until it is confirmed', async () => {
+  const people = await polledPeople();
+  const pending: Pending = { kind: 'empty', polls: 2, sinceMs: people.monotonicMs };
+  const state: StreamState = { ...people.state, pending };
+  people.record(people.nowMs - 2 * HOUR_MS, [90_000, 0]);
+  const query = queryFrom((question) => people.respond(question));
+  const outcome = await pollStream(state, 'baseline', people.context(), query);
+  expect(outcome.result).toBe('pending');
+  expect(outcome.state.baseline).toBe(state.baseline);
+});
+
+test('a poll succeeds without a response about the day before', async () => {
+  const people = new StreamFixture({ records: [[5 * DAY_MS, [40, 38]]] });
+  people.change((response, { aggregation, from }) => {
+    if (aggregation === 'minute' && from.startsWith('2026-11-17')) {
+      throw new ServiceError('unreachable', 'closed');
+    }
+    return response;
+  });
+  await people.poll();
+  expect(people.totals()).toEqual([40, 38]);
+});
+
+test('a minute that starts now has begun', async () => {
+  const people = await polledPeople({ records: [[0, [1, 0]]] });
+  expect(people.state.snapshot?.order).toMatchObject({
+    endMs: people.nowMs + 1,
+    lastSeenMs: people.nowMs,
+  });
 });
 
 test('a first total of 0 takes three baselines, then one request a poll', async () => {

@@ -141,9 +141,13 @@ test('after quarters, only minutes are left', async () => {
   expect(await finerOf(all, BY_QUARTER)).toEqual(BY_MINUTE);
 });
 
-test('older days of which only the end can be read by minute are not compared', async () => {
+test.each([
+  ['the end', 2],
+  ['the end of the shorter window', 3],
+  ['the start of the longer window', 9],
+])('older days of which %s cannot be read by minute are not compared', async (_, daysBack) => {
   const reader = readerOf(({ aggregation, from }) => {
-    const isForced = aggregation === 'minute' && Date.parse(from) > START_MS - 3 * DAY_MS;
+    const isForced = aggregation === 'minute' && Date.parse(from) === START_MS - daysBack * DAY_MS;
     return responseOf({ x: [isForced ? 700 : 7, 0] }, isForced ? 'day' : aggregation);
   });
   expect(await finerSource(reader, BY_QUARTER, START_MS)).toEqual(BY_MINUTE);

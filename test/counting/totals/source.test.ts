@@ -55,6 +55,8 @@ describe('the aggregation of the totals', () => {
     await people.poll();
     expect(people.totals()).toEqual([51, 41]);
     expect(people.notes).toContain('totals_by_quarter');
+    await people.polls(1);
+    expect(people.notes).toEqual([]);
   });
 });
 
