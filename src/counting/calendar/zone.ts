@@ -42,11 +42,10 @@ export class Zone {
     if (before === after) {
       return wallMs - before;
     }
-    const [larger, smaller] = before > after ? [before, after] : [after, before];
-    if (this.offsetMsAt(wallMs - larger) === larger) {
-      return wallMs - larger;
+    if (this.offsetMsAt(wallMs - before) === before) {
+      return wallMs - before;
     }
-    return wallMs - (this.offsetMsAt(wallMs - smaller) === smaller ? smaller : before);
+    return wallMs - (this.offsetMsAt(wallMs - after) === after ? after : before);
   }
 
   /** `2026-11-01T04:00:00+01:00`: the instant in local time with its offset. Whole seconds. */

@@ -16,6 +16,17 @@ describe('Calendar', () => {
     expect(calendar.dayAt(atFour - 1)).toEqual({ startMs: atFour - 24 * HOUR_MS, endMs: atFour });
   });
 
+  test('is that of the local date, far from Greenwich, too', () => {
+    // 02:30 in Midway, eleven hours behind, and 02:30 in Kiritimati, fourteen ahead.
+    for (const [zone, atMs] of [
+      ['Pacific/Midway', Date.UTC(2026, 10, 21, 13, 30)],
+      ['Pacific/Kiritimati', Date.UTC(2026, 10, 20, 12, 30)],
+    ] as const) {
+      const endMs = atMs + 1.5 * HOUR_MS;
+      expect(calendarOf(zone).dayAt(atMs)).toEqual({ startMs: endMs - 24 * HOUR_MS, endMs });
+    }
+  });
+
   test.each([
     ['2026-03-28', 23],
     ['2026-10-24', 25],
@@ -48,6 +59,15 @@ describe('Calendar', () => {
   );
 });
 
+test('a span has its start, and not its end', () => {
+  expect([9, 10, 19, 20].map((ms) => contains({ startMs: 10, endMs: 20 }, ms))).toEqual([
+    false,
+    true,
+    true,
+    false,
+  ]);
+});
+
 describe('runningPeriod', () => {
   const calendar = calendarOf('Europe/Copenhagen');
   const november = calendar.periodAt(Date.UTC(2026, 10, 15));
@@ -62,6 +82,10 @@ describe('runningPeriod', () => {
 
   test('does not return to the old period when the clock is corrected by an hour', () => {
     expect(runningPeriod(calendar, december, november.endMs - HOUR_MS)).toEqual(december);
+  });
+
+  test('is that of the calendar if none is running', () => {
+    expect(runningPeriod(calendar, undefined, november.startMs)).toEqual(november);
   });
 
   test('drops a period that starts further in the future', () => {
