@@ -14,9 +14,11 @@ const IDENTITY = {
   customer: 'riverside',
 };
 
+const FORMAT = 'library-stats-exporter state';
+
 /** A state file with these customers. */
 function textOf(...customers: readonly unknown[]): string {
-  return JSON.stringify({ format: 'library-stats-exporter state', version: 2, customers });
+  return JSON.stringify({ format: FORMAT, version: 2, customers });
 }
 
 /** A customer with one period. */
@@ -42,6 +44,7 @@ describe('high-water marks', () => {
     for (const [period, value, highest] of [
       [NOVEMBER, 7, 7],
       [NOVEMBER, 6, 7],
+      [NOVEMBER, 8, 8],
       [NOVEMBER, 8, 8],
       [DECEMBER, 0, 0],
     ] as const) {
@@ -75,6 +78,7 @@ describe('high-water marks', () => {
     marks.update(OWNER, 'logins', NOVEMBER, 7, NOW_MS);
     const again = restored(serialized(marks)).marks;
     expect(again.get(OWNER, 'logins')?.value).toBe(7);
+    again.update(OWNER, 'logins', NOVEMBER, 8, NOW_MS);
     expect(again.ofPeriod(OWNER, 'logins', OCTOBER.startMs)?.value).toBe(900);
     again.update(OWNER, 'logins', DECEMBER, 1, NOW_MS);
     expect(again.ofPeriod(OWNER, 'logins', OCTOBER.startMs)).toBeUndefined();
@@ -87,9 +91,18 @@ describe('high-water marks', () => {
     const changes = marks.changes;
     marks.discardFuture(OWNER, NOVEMBER.endMs - 10 * 3_600_000);
     expect(marks.get(OWNER, 'logins')?.value).toBe(900);
-    expect(marks.changes).toBeGreaterThan(changes);
+    expect(marks.changes).toBe(changes + 1);
     marks.discardFuture(OWNER, NOVEMBER.startMs);
     expect(marks.get(OWNER, 'logins')?.value).toBe(900);
+    expect(marks.changes).toBe(changes + 1);
+  });
+
+  test('of the newest period are the first, whichever was updated last', () => {
+    const marks = new HighWaterMarks();
+    marks.update(OWNER, 'logins', NOVEMBER, 7, NOW_MS);
+    marks.update(OWNER, 'logins', OCTOBER, 900, NOW_MS);
+    expect(marks.get(OWNER, 'logins')?.value).toBe(7);
+    expect(serialized(marks).match(/2026-1\d/g)).toEqual(['2026-11', '2026-10']);
   });
 
   test('of the newest period keep its start after a change of zone', () => {
@@ -116,6 +129,7 @@ describe('high-water marks', () => {
     for (const one of [marks, restored(serialized(marks)).marks]) {
       const found = one.ofKeys(OWNER, 'branch', 'people_entered', NOVEMBER.startMs);
       expect([...found.keys()].toSorted()).toEqual(keys.toSorted());
+      expect(one.ofKeys('nobody', 'branch', 'people_entered', NOVEMBER.startMs).size).toBe(0);
     }
   });
 
@@ -124,6 +138,29 @@ describe('high-water marks', () => {
     marks.update(OWNER, 'logins', NOVEMBER, 7, NOW_MS);
     expect(serialized(marks, NOVEMBER.startMs + 70 * DAY_MS)).toContain('riverside');
     expect(serialized(marks, NOVEMBER.startMs + 71 * DAY_MS)).not.toContain('riverside');
+  });
+
+  test.each([
+    [70 * DAY_MS, 7],
+    [70 * DAY_MS + 1, undefined],
+  ])('are restored until 70 days after the start of their period: %i', (ageMs, expected) => {
+    const { value } = restored(textOf(customerWith(SEVEN)), NOVEMBER.startMs + ageMs);
+    expect(value).toBe(expected);
+  });
+
+  test('are written in chunks of whole customers', () => {
+    function marksOf(keys: number): HighWaterMarks {
+      const marks = new HighWaterMarks();
+      for (let i = 0; i < keys; i += 1) {
+        const owner = counterOwner('https://s.example.org', 'api', `library ${i % 3}`);
+        const counter = counterOfKey('branch', 'people_entered', String(i));
+        marks.update(owner, counter, NOVEMBER, 7, NOW_MS);
+      }
+      return marks;
+    }
+    expect([...marksOf(3).serialize(NOW_MS)]).toHaveLength(1);
+    expect([...marksOf(9_000).serialize(NOW_MS)]).toHaveLength(4);
+    expect(restored(serialized(marksOf(9_000))).marks.size).toBe(9_000);
   });
 
   test('survive a start with a clock that is decades behind', () => {
@@ -166,17 +203,43 @@ test('a state file of version 1 is read', () => {
     [...names, NOVEMBER.startMs, NOVEMBER.month, 7, NOW_MS],
     [...names, OCTOBER.startMs, OCTOBER.month, 900, NOW_MS],
     [...names, NOVEMBER.startMs, OCTOBER.month, 8, NOW_MS],
+    [...names, NOVEMBER.startMs, DECEMBER.month, 8, NOW_MS],
     null,
   ];
-  const text = JSON.stringify({ format: 'library-stats-exporter state', version: 1, marks: lines });
+  const text = JSON.stringify({ format: FORMAT, version: 1, marks: lines });
   const { marks, ignored, value } = restored(text);
-  expect({ size: marks.size, ignored, value }).toEqual({ size: 2, ignored: 2, value: 7 });
+  expect({ size: marks.size, ignored, value }).toEqual({ size: 2, ignored: 3, value: 7 });
   expect(marks.ofPeriod(OWNER, 'logins', OCTOBER.startMs)?.value).toBe(900);
   marks.update(OWNER, 'logins', DECEMBER, 1, NOW_MS);
   expect(marks.ofPeriod(OWNER, 'logins', NOVEMBER.startMs)?.value).toBe(7);
 });
 
+test.each([
+  ['of another program', { format: 'other', version: 2, customers: [] }],
+  ['of another program, as version 1', { format: 'other', version: 1, marks: [] }],
+  ['of a later version', { format: FORMAT, version: 3, customers: [], marks: [] }],
+  ['without customers', { format: FORMAT, version: 2, customers: {} }],
+  ['of version 1, without marks', { format: FORMAT, version: 1, customers: [], marks: {} }],
+  ['of version 2, with marks', { format: FORMAT, version: 2, marks: [] }],
+  ['with null', null],
+])('a state file %s is an error', (_, file) => {
+  expect(() => restored(JSON.stringify(file))).toThrow('not a library-stats-exporter state file');
+});
+
 describe('an entry of the state file', () => {
+  test.each([
+    ['2026-10-31T09:00:00.000Z', 7],
+    ['2026-10-31T08:59:59.999Z', undefined],
+    ['2026-11-02T13:00:00.000Z', 7],
+    ['2026-11-02T13:00:00.001Z', undefined],
+  ])('may have a period that starts at %s: %s', (start, expected) => {
+    expect(restored(textOf(customerWith(SEVEN, start))).value).toBe(expected);
+  });
+
+  test('may have the value 0', () => {
+    expect(restored(textOf(customerWith({ logins: [0, NOW_MS] }))).value).toBe(0);
+  });
+
   test.each<[string, unknown]>([
     ['a value in quotes', customerWith({ logins: ['7', NOW_MS] })],
     ['a negative value', customerWith({ logins: [-1, NOW_MS] })],
@@ -186,6 +249,9 @@ describe('an entry of the state file', () => {
     ['a period that starts within a month', customerWith(SEVEN, '2026-11-04T03:00:00Z')],
     ['a period that is no time', customerWith(SEVEN, 'november')],
     ['an owner without a name', { ...customerWith(SEVEN), customer: null }],
+    ['an owner without a service', { ...customerWith(SEVEN), service: 7 }],
+    ['an owner without a client id', { ...customerWith(SEVEN), client_id: null }],
+    ['null in the place of the periods', { ...IDENTITY, periods: null }],
     ['too few fields', customerWith({ logins: [7] })],
     ['too many fields', customerWith({ logins: [7, NOW_MS, 1] })],
     ['an object in the place of the value', customerWith({ logins: { value: 7 } })],
