@@ -69,6 +69,19 @@ test('the format of keys is narrowed by the last minutes', async () => {
   expect(people.state.keyFormat.status).toBe('detected');
 });
 
+test('keys of another aggregation say nothing about the format', async () => {
+  const people = new StreamFixture();
+  people.change((response, { aggregation }) => ({
+    aggregation: aggregation === 'minute' ? 'day' : aggregation,
+    rows: response.rows.map(({ counts }) => ({ key: 'x', counts })),
+  }));
+  for (let poll = 0; poll < 2; poll += 1) {
+    await people.polls(1);
+    expect(people.totals()).toEqual([47, 39]);
+    expect(people.state.keyFormat.status).toBe('ambiguous');
+  }
+});
+
 test('an ambiguous format is read again a minute after the baseline, if the last minutes have rows', async () => {
   const people = new StreamFixture({ records: [[5 * DAY_MS, [40, 38]]] });
   await people.polls(5);
