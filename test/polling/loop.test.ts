@@ -76,11 +76,13 @@ test('requests of a first poll come before others, those of the next polls do no
   await using fixture = new SchedulerFixture();
   const { customer, client } = fixture.polled('a');
   const urgencies = new Set<boolean | undefined>();
-  const query: CustomerClient['query'] = (question, signal, isUrgent) => {
-    urgencies.add(isUrgent);
-    return client.query(question, signal);
+  const observed: CustomerClient = {
+    query(question, signal, isUrgent) {
+      urgencies.add(isUrgent);
+      return client.query(question, signal);
+    },
   };
-  await fixture.run([{ customer, client: { query } }], 0);
+  await fixture.run([{ customer, client: observed }], 0);
   expect(urgencies).toContain(true);
   expect(urgencies).not.toContain(false);
   await fixture.clock.advance(30_000);
