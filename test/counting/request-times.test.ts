@@ -66,8 +66,8 @@ describe.each(Object.entries(CASES))('a service %s', (_where, [offsetHours, case
 
 const NOW_MS = Date.UTC(2026, 10, 3, 10, 0, 30);
 
-/** Returns the comparison for people in a zone, and the questions. */
-async function compared(zone: string, aggregation = 'minute', failure?: ServiceError) {
+/** Returns the comparison for people in a zone, and the questions. Times in UTC may have another aggregation. */
+async function compared(zone: string, byUtc = 'minute', failure?: ServiceError) {
   const asked: WindowQuery[] = [];
   const comparison = await compareRequestTimes('people', new Zone(zone), NOW_MS, (question) => {
     asked.push(question);
@@ -77,7 +77,10 @@ async function compared(zone: string, aggregation = 'minute', failure?: ServiceE
     ];
     return failure !== undefined && question.requestTimes === 'offset'
       ? Promise.reject(failure)
-      : Promise.resolve({ aggregation, rows });
+      : Promise.resolve({
+          aggregation: question.requestTimes === 'utc' ? byUtc : 'minute',
+          rows,
+        });
   });
   return { comparison, asked };
 }
@@ -99,27 +102,36 @@ test.each([
   });
 });
 
-test('the window of a day on which the offset changed is for the smaller offset', async () => {
-  const zone = new Zone('Europe/Copenhagen');
-  const asked: WindowQuery[] = [];
-  await compareRequestTimes('logins', zone, Date.UTC(2026, 2, 29, 8), (question) => {
-    asked.push(question);
-    return Promise.resolve({ aggregation: 'minute', rows: [] });
-  });
-  expect(asked[0]).toMatchObject({ endpoint: 'login', from: '2026-03-29T09:15:00+02:00' });
-});
+test.each([
+  [Date.UTC(2026, 2, 29, 8), '2026-03-29T09:15:00+02:00'],
+  [Date.UTC(2026, 9, 25, 10), '2026-10-25T10:15:00+01:00'],
+])(
+  'the window of a day on which the offset changed is for the smaller offset',
+  async (nowMs, from) => {
+    const zone = new Zone('Europe/Copenhagen');
+    const asked: WindowQuery[] = [];
+    await compareRequestTimes('logins', zone, nowMs, (question) => {
+      asked.push(question);
+      return Promise.resolve({ aggregation: 'minute', rows: [] });
+    });
+    expect(asked[0]).toMatchObject({ endpoint: 'login', from });
+  },
+);
 
 test('a forced aggregation cannot be compared', async () => {
   expect((await compared('Asia/Tokyo', 'day')).comparison).toBeUndefined();
 });
 
-test('a refusal is a result, another failure is not', async () => {
-  const refusal = new ServiceError('rejected', 'status 400');
+test.each(['rejected', 'malformed'] as const)('a refusal is a result: %s', async (reason) => {
+  const refusal = new ServiceError(reason, 'not accepted');
   const { comparison } = await compared('Asia/Tokyo', 'minute', refusal);
   expect(comparison).toMatchObject({
     counts: { offset: undefined, utc: [2, 1] },
     fitting: ['utc', 'local'],
   });
+});
+
+test('another failure is not', async () => {
   const timeout = new ServiceError('timeout', 'no response');
   await expect(compared('Asia/Tokyo', 'minute', timeout)).rejects.toBe(timeout);
 });
