@@ -204,11 +204,12 @@ test('a state file of version 1 is read', () => {
     [...names, OCTOBER.startMs, OCTOBER.month, 900, NOW_MS],
     [...names, NOVEMBER.startMs, OCTOBER.month, 8, NOW_MS],
     [...names, NOVEMBER.startMs, DECEMBER.month, 8, NOW_MS],
+    [...names.slice(0, 3), 7, NOVEMBER.startMs, NOVEMBER.month, 8, NOW_MS],
     null,
   ];
   const text = JSON.stringify({ format: FORMAT, version: 1, marks: lines });
   const { marks, ignored, value } = restored(text);
-  expect({ size: marks.size, ignored, value }).toEqual({ size: 2, ignored: 3, value: 7 });
+  expect({ size: marks.size, ignored, value }).toEqual({ size: 2, ignored: 4, value: 7 });
   expect(marks.ofPeriod(OWNER, 'logins', OCTOBER.startMs)?.value).toBe(900);
   marks.update(OWNER, 'logins', DECEMBER, 1, NOW_MS);
   expect(marks.ofPeriod(OWNER, 'logins', NOVEMBER.startMs)?.value).toBe(7);
