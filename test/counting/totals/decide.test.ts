@@ -75,8 +75,10 @@ test('keys of another aggregation say nothing about the format', async () => {
     aggregation: aggregation === 'minute' ? 'day' : aggregation,
     rows: response.rows.map(({ counts }) => ({ key: 'x', counts })),
   }));
-  for (let poll = 0; poll < 2; poll += 1) {
+  people.intervalMs = MINUTE_MS / 2;
+  for (const requests of [13, 1]) {
     await people.polls(1);
+    expect(people.requests).toHaveLength(requests);
     expect(people.totals()).toEqual([47, 39]);
     expect(people.state.keyFormat.status).toBe('ambiguous');
   }

@@ -60,6 +60,14 @@ describe('the aggregation of the totals', () => {
   });
 });
 
+test('the first total is read by minute, once, if all other aggregations lag', async () => {
+  const people = new StreamFixture({ conventions: { ...DAY_LAGS, quarterFreshness: 'nightly' } });
+  await people.poll();
+  expect(people.totals()).toEqual([47, 39]);
+  expect(people.notes).toContain('totals_by_minute');
+  expect(people.requests).toHaveLength(40);
+});
+
 describe('minutes that are returned twice', () => {
   /** 200 people a day for two weeks, an hour after the first poll; the last minutes had `recent`. */
   async function afterAnHour(recent: readonly number[]) {
