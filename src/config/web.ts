@@ -73,15 +73,11 @@ export async function loadWebConfig(
 ): Promise<LoadResult<WebConfig>> {
   const schema = createWebSchema();
   const reader = new ConfigReader(schema, options.env);
-  // An empty file is valid, as for other exporters. While there are users, it may be half-written.
-  const hasUsers = options.running !== undefined && options.running.users.size > 0;
-  const { file, values } = await reader.readYaml(options.path, hasUsers ? schema : mapping(schema));
+  const { file, values } = await reader.readYaml(options.path, schema);
   const section = values.tls_server_config;
   const tls = section && (await readTls(file, section, reader));
   if (values.basic_auth_users !== undefined) {
     file.warnOfSecrets(['basic_auth_users'], 'hashes');
-  } else if (values.tls_server_config === undefined) {
-    file.warn([], 'neither tls_server_config nor basic_auth_users: anybody can read the metrics');
   }
   if (options.running !== undefined && file.problems.length === 0) {
     checkUnchanged(file, tls, options.running.tls);
