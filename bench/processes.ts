@@ -15,7 +15,7 @@ export interface StartOptions {
 const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/bench', import.meta.url));
 
 /** Characters of each output: the end of it says why a program has ended. */
-const LONGEST_KEPT = 8_000;
+const MAX_KEPT_CHARACTERS = 8_000;
 
 export class Program {
   readonly #child: ChildProcess;
@@ -30,10 +30,10 @@ export class Program {
       env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE },
     });
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
-      this.#out = (this.#out + text).slice(-LONGEST_KEPT);
+      this.#out = (this.#out + text).slice(-MAX_KEPT_CHARACTERS);
     });
     this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      this.#errors = (this.#errors + text).slice(-LONGEST_KEPT);
+      this.#errors = (this.#errors + text).slice(-MAX_KEPT_CHARACTERS);
     });
     this.#child.on('error', (error) => (this.#errors += String(error)));
   }

@@ -56,6 +56,7 @@ export const SITES: Scope<CustomerMetrics | BranchMetrics> = {
   labels: (site) => ('key' in site ? branchLabel(site.key) : ''),
 };
 
+/** Returns the scope of the keys of a breakdown. */
 export function keysOf(breakdown: Breakdown): Scope<KeyMetrics> {
   return {
     labelNames: [breakdown],

@@ -294,7 +294,7 @@ describe('what is not accepted at once (rules 3 and 5)', () => {
     [4_999, []],
     [5_001, ['increase_pending']],
   ])(
-    'after a restart, an increase of %d is judged since the last poll',
+    'after a restart, an increase of %d is counted from the last poll',
     async (increase, notes) => {
       const branches = await polled(LARGE);
       await pollWith(branches, { ...LARGE, 101: [5_001, 4_900] });

@@ -144,7 +144,7 @@ test('a poll that is as always has no notes', async () => {
   expect(people.notes).toEqual([]);
 });
 
-test('an increase is judged from the last accepted total, not from the highest one', async () => {
+test('an increase is counted from the last accepted total, not from the highest one', async () => {
   let total = 9_000;
   const logins = loginsOf(() => total);
   await logins.polls(60);
