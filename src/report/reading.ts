@@ -134,7 +134,7 @@ function countWindows(
       const [from = 0, to = 0] = [startMs, endMs].map((ms) =>
         Math.max(0, Math.ceil((ms - counted.day.startMs) / counted.stepMs) - counted.first),
       );
-      return grandTotal([...steps.subarray(from, to)]);
+      return grandTotal(steps.subarray(from, to));
     });
     return new Map([[WHOLE, sums ?? []]]);
   });

@@ -3,7 +3,7 @@
  * where late records came.
  */
 import { MINUTE_MS } from '../../base/duration.ts';
-import { areEqual, minus } from '../rows/counts.ts';
+import { areEqual, grandTotal, minus } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
 import { endMsOf, sumsAt, totalOf, windowsOf } from './branch-day.ts';
 import type { BranchDay, Sums } from './branch-day.ts';
@@ -53,20 +53,12 @@ export function countedUntil(
 ): Counts {
   const elapsedMs = endMsOf(branchDay, windows) + afterMs - branchDay.day.startMs;
   const steps = Math.max(0, Math.floor(elapsedMs / stepMs) - first);
-  return counts.map((ofCounter) => sum(ofCounter.subarray(0, steps)));
+  return counts.map((ofCounter) => grandTotal(ofCounter.subarray(0, steps)));
 }
 
 /** Returns what the customer has counted today. */
 export function countedToday({ today: { counts } }: CustomerCounts): Counts {
-  return counts.map(sum);
-}
-
-function sum(counts: Iterable<number>): number {
-  let total = 0;
-  for (const count of counts) {
-    total += count;
-  }
-  return total;
+  return counts.map(grandTotal);
 }
 
 /** Whether the running window has what the customer counted since the last known window. */

@@ -4,7 +4,7 @@
  *
  * docs/occupancy.md describes the method and its accuracy. None of the constants is fitted to one library.
  */
-import { countOf } from '../rows/counts.ts';
+import { countOf, grandTotal } from '../rows/counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
 
 export interface DoorModel {
@@ -180,7 +180,7 @@ function mayBeLoss({ logRatio }: SummedDay): boolean {
 
 function sumDay(counted: PastDay, index: number): SummedDay {
   const [entered, exited] = [sumQuarters(counted, 0), sumQuarters(counted, 1)];
-  const [entries, exits] = [sum(entered), sum(exited)];
+  const [entries, exits] = [grandTotal(entered), grandTotal(exited)];
   return {
     index,
     weekday: counted.weekday,
@@ -207,7 +207,8 @@ function emptiesAtNight(days: readonly SummedDay[]): boolean {
   const counted = days.filter(({ counts }) => counts > 0);
   const emptyNights = counted.filter(
     ({ entered, exited }) =>
-      sum(entered.slice(NIGHT_FROM_QUARTER)) + sum(exited.slice(NIGHT_FROM_QUARTER)) <=
+      grandTotal(entered.slice(NIGHT_FROM_QUARTER)) +
+        grandTotal(exited.slice(NIGHT_FROM_QUARTER)) <=
       MAX_NIGHT_COUNTS,
   );
   return (
@@ -234,7 +235,7 @@ function learnCountVariance(days: readonly SummedDay[]): number {
   });
   const max = (MAX_SQUARED_DEVIATION * median(squares)) / CHI_SQUARED_MEDIAN;
   return (
-    (sum(squares.map((square) => Math.min(square, max))) +
+    (grandTotal(squares.map((square) => Math.min(square, max))) +
       PRIOR_COUNT_VARIANCE_DAYS * PRIOR_COUNT_VARIANCE) /
     (squares.length + PRIOR_COUNT_VARIANCE_DAYS)
   );
@@ -412,14 +413,6 @@ function byQuarter(value: (quarter: number) => number): number[] {
 
 function sumByQuarter(days: readonly ArrayLike<number>[]): number[] {
   return byQuarter((quarter) => days.reduce((total, day) => total + countOf(day, quarter), 0));
-}
-
-export function sum(values: Iterable<number>): number {
-  let total = 0;
-  for (const value of values) {
-    total += value;
-  }
-  return total;
 }
 
 function median(values: readonly number[]): number {

@@ -5,11 +5,11 @@
 import { DAY_MS, MINUTE_MS } from '../../base/duration.ts';
 import { contains } from '../calendar/calendar.ts';
 import type { Calendar, Span } from '../calendar/calendar.ts';
-import { countOf } from '../rows/counts.ts';
+import { countOf, grandTotal } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
 import { lastSeenIn, smallest, weekdayOf } from '../rows/day-counts.ts';
 import type { DayCounts, Steps } from '../rows/day-counts.ts';
-import { HISTORY_DAYS, QUARTER_MS, QUARTERS_PER_DAY, sum, sumQuarters } from './door-model.ts';
+import { HISTORY_DAYS, QUARTER_MS, QUARTERS_PER_DAY, sumQuarters } from './door-model.ts';
 import type { PastDay } from './door-model.ts';
 
 /** The history of one stream. */
@@ -177,7 +177,7 @@ function pack(
   const counts = new Float64Array(all.length * Math.max(0, length));
   all.forEach((quarters, i) => counts.set(quarters.subarray(first, first + length), i * length));
   const sums = (days[0]?.counts ?? []).map((_, counter) =>
-    byDay.reduce((total, day) => total + sum(day[counter] ?? []), 0),
+    byDay.reduce((total, day) => total + grandTotal(day[counter] ?? []), 0),
   );
   return { days: days.length, sums, first, length, counts: smallest(counts) };
 }

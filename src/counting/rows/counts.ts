@@ -31,9 +31,13 @@ export function countOf(counts: ArrayLike<number>, counter: number): number {
   return counts[counter] ?? 0;
 }
 
-/** Returns the sum of all counters. */
-export function grandTotal(counts: Counts): number {
-  return counts.reduce((sum, count) => sum + count, 0);
+/** Returns the sum of all counts: of all counters, or of all steps. */
+export function grandTotal(counts: Iterable<number>): number {
+  let sum = 0;
+  for (const count of counts) {
+    sum += count;
+  }
+  return sum;
 }
 
 /** Returns whether nobody was counted. */
