@@ -32,10 +32,10 @@ export function countOf(counts: ArrayLike<number>, counter: number): number {
 }
 
 /** Returns the sum of all counts: of all counters, or of all steps. */
-export function grandTotal(counts: Iterable<number>): number {
+export function grandTotal(counts: ArrayLike<number>): number {
   let sum = 0;
-  for (const count of counts) {
-    sum += count;
+  for (let i = 0; i < counts.length; i++) {
+    sum += countOf(counts, i);
   }
   return sum;
 }
