@@ -107,8 +107,8 @@ const STARTS = [
   Date.UTC(2028, 1, 28, 18),
   Date.UTC(2026, 11, 31, 0),
 ];
-/** Longer runs are kept cheap. */
-const LONG_RUN_DAYS = 3;
+/** In environments that last so long, minutes without counts have no rows. */
+const TOO_LONG_FOR_ZEROS_DAYS = 0.6;
 const NEW_YEAR = Temporal.Instant.from('2026-01-01T00:00:00Z');
 /** Share of environments that start in the hours before clocks change. */
 const CLOCK_CHANGE_SHARE = 0.2;
@@ -130,7 +130,7 @@ const BRANCH_DRAWS = 0xb7a9c4;
 const LONG_DRAWS = 0x10f6;
 
 /** With many polls and branches, a day is slow: few last so long. */
-const VISITED_DAYS = [0.2, 0.2, 0.3, 0.3, 0.4, 0.6];
+const VISITED_DAYS = [0.2, 0.2, 0.2, 0.3, 0.3, 0.5];
 
 /** Visits a day of each library: nobody, one visit a week, or more than a thousand passes an hour. */
 const VISITS_PER_DAY = [
@@ -167,9 +167,9 @@ const PACES = [
     scrapes: [5, 15],
     reconciles: [1, 2, 4],
   },
-  { days: [1, 1, 2], intervals: [15 * MINUTE_MS], scrapes: [15, 30], reconciles: [1, 2, 4] },
-  { days: [2, 2, 3], intervals: [30 * MINUTE_MS], scrapes: [30], reconciles: [2, 4] },
-  { days: [3, 3, 5], intervals: [60 * MINUTE_MS], scrapes: [60], reconciles: [4, 8] },
+  { days: [1], intervals: [15 * MINUTE_MS], scrapes: [15, 30], reconciles: [1, 2, 4] },
+  { days: [2], intervals: [30 * MINUTE_MS], scrapes: [30], reconciles: [2, 4] },
+  { days: [3], intervals: [60 * MINUTE_MS], scrapes: [60], reconciles: [4, 8] },
 ];
 
 /** The settings of `service.request_times` that fit a service. */
@@ -189,18 +189,16 @@ export function drawEnvironment(seed: number): Environment {
   const timezone = pick(random, TIMEZONES);
   const days = pick(random, pace.days);
   const isCrowded = visitsPerDay.some((visits) => visits > 5_000);
+  const hasZeros = drawn.emptyBuckets === 'listed' && days < TOO_LONG_FOR_ZEROS_DAYS;
+  const isSlow = isCrowded || (hasZeros && drawn.forced.limit <= MAX_SMALL_ROWS);
   const environment = {
     seed,
-    conventions: isCrowded
-      ? cheapForCrowds(drawn)
-      : days < LONG_RUN_DAYS
-        ? drawn
-        : withoutZeros(drawn),
+    conventions: isCrowded ? cheapForCrowds(drawn) : hasZeros ? drawn : withoutZeros(drawn),
     timezone,
     visitsPerDay,
     alwaysOpen: random.next() < 0.3,
-    startMs: drawStart(random, timezone),
-    days: isCrowded ? 0.2 : days,
+    startMs: drawStart(random, timezone, isCrowded || hasZeros),
+    days: isSlow ? 0.1 : days,
     intervalMs,
     reconcileIntervalMs: Math.max(4 * intervalMs, pick(random, pace.reconciles) * HOUR_MS),
     breakdowns: isCrowded || random.next() < 0.6 ? [] : subset(random, BREAKDOWNS),
@@ -337,7 +335,6 @@ function cheapForCrowds(drawn: Conventions): Conventions {
   return { ...drawn, dayFreshness: 'live', forced, forcedTo, forcedWindow };
 }
 
-/** A week of minutes without counts is too slow. */
 function withoutZeros(drawn: Conventions): Conventions {
   return { ...drawn, emptyBuckets: 'omitted' };
 }
@@ -350,11 +347,14 @@ function withoutSmallResponses(environment: Environment): Environment {
     : { ...environment, conventions: { ...conventions, forced: plainConventions.forced } };
 }
 
-function drawStart(random: Random, timezone: string): number {
+/** A month of many rows is slow: with them, most environments start in the first days of a month. */
+function drawStart(random: Random, timezone: string, hasManyRows: boolean): number {
   const change = NEW_YEAR.toZonedDateTimeISO(timezone).getTimeZoneTransition('next');
   const other = change?.getTimeZoneTransition('next');
   if (change === null || !other || random.next() >= CLOCK_CHANGE_SHARE) {
-    return pick(random, STARTS) + Math.floor(random.next() * 24) * HOUR_MS;
+    const startMs = pick(random, STARTS) + Math.floor(random.next() * 24) * HOUR_MS;
+    const day = new Date(startMs).getUTCDate();
+    return hasManyRows ? startMs - (day - 1 - (day % 3)) * DAY_MS : startMs;
   }
   const changeMs = pick(random, [change, other]).epochMilliseconds;
   return changeMs - Math.ceil(random.next() * 20) * HOUR_MS;
