@@ -52,12 +52,22 @@ export function parseOpeningHours(text: string, holidays: string | undefined): O
   if (text.length > MAX_TEXT_CHARACTERS) {
     throw new Error(`expected at most ${MAX_TEXT_CHARACTERS} characters, got ${text.length}`);
   }
-  const rules = text.replaceAll(/"[^"]*"/g, '');
+  const rules = withoutComments(text);
   const problem = UNSUPPORTED.find(([pattern]) => pattern.test(rules))?.[1];
   if (problem !== undefined) {
     throw new Error(problem);
   }
-  return new OpeningHours(withWallDate(() => compile(text, holidays)));
+  return new OpeningHours(withWallDate(() => compile(rules, holidays)));
+}
+
+/**
+ * Returns the rules with spaces in place of comments, so that problems keep their places. For the library,
+ * hours with a comment and without `open` are unknown: neither open nor closed.
+ */
+function withoutComments(text: string): string {
+  const comment = /(?:\|\|\s*)?"[^"]*"(?:\s*:)?/g;
+  // The library takes very long to read spaces at the start.
+  return text.replaceAll(comment, (found) => ' '.repeat(found.length)).trim();
 }
 
 /** Parses each pair of text and holidays once: a thousand branches often keep the same hours. */
@@ -122,7 +132,8 @@ function explain(message: string, holidays: string | undefined): string {
     const regions = HOLIDAY_REGIONS.get(holidays)?.map((state) => `${holidays}-${state}`) ?? [];
     return `${holidays} has no public holidays of its own: set holidays to one of ${regions.join(', ')}`;
   }
-  const [, before = '', reason = ''] = /^(.*) <--- \((.*)\)\s*$/s.exec(message) ?? [];
+  // There may be several; the first one is at the first mistake.
+  const [, before = '', reason = ''] = /^(.*?) <--- \((.*)\)/s.exec(message) ?? [];
   return reason === '' || reason.startsWith('Unexpected token')
     ? "invalid syntax: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00"
     : `invalid syntax at character ${before.length}: ${firstSentence(reason)}`;

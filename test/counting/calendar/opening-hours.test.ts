@@ -70,8 +70,45 @@ describe('opening hours', () => {
       '2029-01-03',
       'closes 25T00:00, opens 26T00:00, closes 01T00:00, opens 02T00:00',
     ],
+    [
+      'are local then, too',
+      { text: 'open; PH off', holidays: 'us', zone: 'America/New_York' },
+      '2028-12-20',
+      '2029-01-03',
+      'closes 25T05:00, opens 26T05:00, closes 01T05:00, opens 02T05:00',
+    ],
   ])('%s', (_, hours, from, to, expected) => {
     expect(changes(hours, from, to)).toBe(expected);
+  });
+
+  test('change at the end of the last of several times without a break', () => {
+    const hours = parseOpeningHours('08:00-12:00,12:00-20:00', undefined);
+    const noon = Date.parse('2026-01-15T12:00Z');
+    expect(hours.nextChangeAfter(noon - 1, 'UTC')).toBe(noon + 8 * 3_600_000);
+    expect(hours.nextChangeAfter(noon, 'UTC')).toBe(noon + 8 * 3_600_000);
+  });
+
+  test('that never change stay as they are for a year at least', () => {
+    const hours = parseOpeningHours('24/7', undefined);
+    const fromMs = Date.parse('2026-01-15');
+    const YEAR_MS = 366 * 86_400_000;
+    expect(hours.nextChangeAfter(fromMs, 'UTC')).toBe(fromMs + YEAR_MS);
+    expect(hours.openSpans({ startMs: fromMs, endMs: fromMs + 2 * YEAR_MS }, 'UTC')).toEqual([
+      { startMs: fromMs, endMs: fromMs + YEAR_MS },
+      { startMs: fromMs + YEAR_MS, endMs: fromMs + 2 * YEAR_MS },
+    ]);
+  });
+
+  test('give the opening times within a span, cut at its edges', () => {
+    const hours = parseOpeningHours('08:00-12:00,13:00-20:00', undefined);
+    const at = (time: string) => Date.parse(`2026-01-15T${time}Z`);
+    const span = { startMs: at('10:00'), endMs: at('14:00') };
+    expect(hours.openSpans(span, 'UTC')).toEqual([
+      { startMs: at('10:00'), endMs: at('12:00') },
+      { startMs: at('13:00'), endMs: at('14:00') },
+    ]);
+    expect(hours.openSpans({ startMs: at('12:00'), endMs: at('13:00') }, 'UTC')).toEqual([]);
+    expect(hours.openSpans({ startMs: at('10:00'), endMs: at('10:00') }, 'UTC')).toEqual([]);
   });
 
   test('use the holidays of the state', () => {
@@ -138,21 +175,70 @@ test('Date and the console are unchanged after a mistake', () => {
   vi.restoreAllMocks();
 });
 
+const INVALID = "invalid syntax: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00";
+
 test.each([
-  ['', undefined, "expected OpenStreetMap's"],
-  ['Mo-Fr 25:00-30:00', undefined, 'at character 11: Time range starts outside'],
-  ['Mo-Fr 10:00', undefined, 'at character 11: hyphen (-)'],
-  ['PH off', undefined, 'PH needs the key holidays'],
-  ['PH off', 'gb', 'set holidays to one of gb-eng, gb-nir, gb-sct, gb-wls'],
-  ['SH off', 'de-by', 'school holidays (SH) are not supported'],
-  ['10:00+', undefined, 'open ends are not supported'],
-  ['sunrise-sunset', undefined, 'sunrise, sunset, dawn and dusk are not supported'],
-  ['08:00-20:00 unknown', undefined, '"unknown" is not supported'],
+  ['', undefined, INVALID],
+  ['08:00-20:00.', undefined, INVALID],
+  [
+    'Mo-Fr 25:00-30:00',
+    undefined,
+    'invalid syntax at character 11: Time range starts outside of the current day',
+  ],
+  [
+    'Mo-Fr 10:00',
+    undefined,
+    'invalid syntax at character 11: hyphen (-) or open end (+) in time range expected',
+  ],
+  [
+    'week 54 10:00-12:00',
+    undefined,
+    'invalid syntax at character 8: You have specified a week date greater then 53',
+  ],
+  ['PH off', undefined, 'PH needs the key holidays, as in holidays: dk'],
+  [
+    'PH off',
+    'gb',
+    'gb has no public holidays of its own: set holidays to one of gb-eng, gb-nir, gb-sct, gb-wls',
+  ],
+  ['SH off', 'de-by', 'school holidays (SH) are not supported: write the dates'],
+  [
+    '"a" 10:00+ "b"',
+    undefined,
+    'open ends are not supported: write the closing time, as in 10:00-18:00',
+  ],
+  [
+    'sunrise-sunset',
+    undefined,
+    'sunrise, sunset, dawn and dusk are not supported: write times, as in 08:00-20:00',
+  ],
+  ['08:00-20:00 unknown', undefined, '"unknown" is not supported: write times, or remove this key'],
   ['Mo-Fr 8-20', undefined, 'ambiguous: write it as Mo-Fr 08:00-20:00'],
   ['Montag 08:00-20:00', undefined, 'ambiguous: write it as Mo 08:00-20:00'],
-  ['Mo '.repeat(400), undefined, 'at most 1000 characters, got 1200'],
+  [
+    'Mo-Fr 08:00-20:00, PH off 24/7',
+    'dk',
+    'ambiguous: You used 24/7 in a way that is probably not interpreted as "24 hours 7 days a week"',
+  ],
+  ['Mo '.repeat(400), undefined, 'expected at most 1000 characters, got 1200'],
 ])('a mistake in %j with holidays %s is explained', (text, holidays, message) => {
-  expect(() => parseOpeningHours(text, holidays)).toThrow(message);
+  expect(() => parseOpeningHours(text, holidays)).toThrow(new Error(message));
+});
+
+test.each([
+  '08:00-20:00',
+  '08:00-20:00 "self-service"',
+  '08:00-20:00 open "self-service"',
+  '08:00-20:00 "unknown, SH at sunset, 10:00+"; Su off "closed"',
+  '"in winter": 08:00-20:00',
+  '08:00-20:00 || "by appointment"',
+  `"${'o'.repeat(986)}" 08:00-20:00`,
+  `${' '.repeat(989)}08:00-20:00`,
+])('%j is open from 8 to 20: comments are ignored', (text) => {
+  const hours = parseOpeningHours(text, undefined);
+  const midnight = Date.UTC(2026, 0, 15);
+  const open = [7, 8, 19, 20].map((hour) => hours.isOpenAt(midnight + hour * 3_600_000, 'UTC'));
+  expect(open).toEqual([false, true, true, false]);
 });
 
 test('the list of holiday regions is that of the opening_hours library', () => {
