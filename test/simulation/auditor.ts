@@ -46,6 +46,8 @@ export interface CustomerScrape {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
+/** A new period counts once a total of it is accepted. Until then, a customer that moves stays in the one before. */
+const MAX_ACCEPTANCE_MS = 60 * MINUTE_MS;
 /** Starts of the same month in two zones are nearer than this. */
 const SAME_PERIOD_MS = 3 * DAY_MS;
 /** Ends of polls that are remembered: those of some weeks. Twice as many are, at most. */
@@ -76,8 +78,8 @@ export function createAuditor(
   const lastTexts = new Map<string, string>();
   /** The longest of the successful polls that ended in a millisecond. */
   const pollsMs = new Map<string, number>();
-  /** Starts of the period in which customers moved, in their old zone. */
-  const movedPeriods = new Map<string, number>();
+  /** Starts of the periods in which customers may have moved, in their old zone. */
+  const movedPeriods = new Map<string, readonly number[]>();
   let audits = 0;
 
   function report(what: string): void {
@@ -102,7 +104,10 @@ export function createAuditor(
   /** A customer is about to move to another zone. */
   function moved(customer: string): void {
     const { timezone } = environmentOf(customer);
-    movedPeriods.set(customer, periodStart(clock.nowMs(), timezone, DAY_STARTS_AT));
+    const starts = [clock.nowMs(), clock.nowMs() - MAX_ACCEPTANCE_MS].map((atMs) =>
+      periodStart(atMs, timezone, DAY_STARTS_AT),
+    );
+    movedPeriods.set(customer, starts);
   }
 
   /** A successful poll ended at `endMs` by the exporter's clock. */
@@ -189,8 +194,8 @@ export function createAuditor(
     const { exporter, customer, periodMs, aheadMs } = of;
     const nowMs = clock.nowMs() + aheadMs;
     const runningMs = periodStart(nowMs, of.environment.timezone, DAY_STARTS_AT);
-    const movedMs = movedPeriods.get(customer) ?? -Infinity;
-    const isMoved = periodMs === movedMs && runningMs - movedMs < SAME_PERIOD_MS;
+    const hasMoved = movedPeriods.get(customer)?.includes(periodMs) ?? false;
+    const isMoved = hasMoved && runningMs - periodMs < SAME_PERIOD_MS;
     // A clock that steps back over the start of a period stays in it.
     if (periodMs !== runningMs && !isMoved && !mayStep) {
       report(

@@ -104,14 +104,17 @@ function areSpansEqual(a: Span, b: Span): boolean {
 
 /**
  * Windows in which the customer counted nobody, nor in the minute after, have the sums of those before: a
- * window may include the minute at its end. Where the sums differ from the customer's, one more window is
- * requested first: by arrival, a record may be in the next one.
+ * window may include the minute at its end. Where the sums have come to differ from the customer's, one more
+ * window is requested first: by arrival, a record may be in the next one.
  */
 function copyWindows(branchDay: BranchDay, windows: number, counted: CustomerDay): BranchDay {
   const { sums, gap } = branchDay;
   const gapNow = gapAt(branchDay, sums, sums.length, counted);
   const last = sumsAt(sums, sums.length);
-  const isConfirmed = isZero(gap) || areSumsEqual(last, sumsAt(sums, sums.length - 1));
+  const hasDiffered =
+    areSumsEqual(last, sumsAt(sums, sums.length - 1)) &&
+    areEqual(gapAt(branchDay, sums, sums.length - 1, counted), gap);
+  const isConfirmed = isZero(gap) || hasDiffered;
   if (sums.length >= windows || !areEqual(gapNow, gap) || !isConfirmed) {
     return branchDay;
   }

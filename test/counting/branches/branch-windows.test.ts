@@ -345,23 +345,30 @@ test('where windows select records by arrival, the sums of a day are right when 
   expect(pastTotals(branches, SOUTH).at(-1)).toEqual([2 * passes, passes]);
 });
 
-test('where windows select records by arrival, one that comes after its window is in the next one', async () => {
-  const branches = new BranchFixture(at(10));
-  branches.isByArrival = true;
-  await branches.poll();
-  branches.record(NORTH, at(10, 5), [2, 0]);
-  branches.record(NORTH, at(10, 14), [0, 1], 2 * MINUTE_MS);
-  await branches.pollUntil(at(10, 34));
-  branches.requests = [];
-  await branches.pollUntil(at(12));
-  expect(branches.windows(NORTH)).toEqual([
-    [24, 2, 0],
-    [25, 0, 1],
-  ]);
-  // The window until 10:30, and the one before because it lacks a record; none of those after.
-  const ends = branches.requests.map(({ to }) => to?.slice(11, 16));
-  expect(ends).toEqual(['10:30', '10:15']);
-});
+test.each([
+  [14, 25, ['10:30', '10:15']],
+  // The window until 10:30 has what the one before has, and yet one more is requested.
+  [29, 26, ['10:45', '10:30']],
+])(
+  'where windows select records by arrival, one of 10:%d that comes later is in the next one',
+  async (minute, window, expected) => {
+    const branches = new BranchFixture(at(10));
+    branches.isByArrival = true;
+    await branches.poll();
+    branches.record(NORTH, at(10, 5), [2, 0]);
+    branches.record(NORTH, at(10, minute), [0, 1], 2 * MINUTE_MS);
+    await branches.pollUntil(at(10, minute + 20));
+    branches.requests = [];
+    await branches.pollUntil(at(12));
+    expect(branches.windows(NORTH)).toEqual([
+      [24, 2, 0],
+      [window, 0, 1],
+    ]);
+    // The window that has it, and the one before because it lacks a record; none of those after.
+    const ends = branches.requests.map(({ to }) => to?.slice(11, 16));
+    expect(ends).toEqual(expected);
+  },
+);
 
 test('windows end as those of a fresh process, whatever came late, failed or was restarted', async () => {
   const record = fc.record({
