@@ -101,7 +101,9 @@ describe('opening hours', () => {
 
   test('give the opening times within a span, cut at its edges', () => {
     const hours = parseOpeningHours('08:00-12:00,13:00-20:00', undefined);
-    const at = (time: string) => Date.parse(`2026-01-15T${time}Z`);
+    function at(time: string): number {
+      return Date.parse(`2026-01-15T${time}Z`);
+    }
     const span = { startMs: at('10:00'), endMs: at('14:00') };
     expect(hours.openSpans(span, 'UTC')).toEqual([
       { startMs: at('10:00'), endMs: at('12:00') },
