@@ -26,7 +26,7 @@ test.each(Object.entries(FOUND_ENVIRONMENTS))(
   },
 );
 
-/** Christmas, three reloads a week, and a move to the other side of the world. */
+/** Christmas, three reloads a week, and a move to New York. */
 const LONG: Environment = {
   ...drawLongEnvironment(3),
   startMs: Date.UTC(2026, 11, 22, 6),

@@ -62,7 +62,8 @@ export function parseOpeningHours(text: string, holidays: string | undefined): O
 
 /**
  * Returns the rules with spaces in place of comments, so that problems keep their places. For the library,
- * hours with a comment and without `open` are unknown: neither open nor closed.
+ * hours with a comment and without `open` are unknown: neither open nor closed. What follows `||` is left
+ * out if it is only a comment.
  */
 function withoutComments(text: string): string {
   const comment = /(?:\|\|\s*)?"[^"]*"(?:\s*:)?/g;
