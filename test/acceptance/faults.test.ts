@@ -62,19 +62,6 @@ test('a failed poll changes no value, and the next good one makes all exact', as
       expect(during.value('library_exporter_poll_failures_total', labels)).toBeGreaterThan(0);
     }
   });
-  // The log and the status page name the whole URL, without its query. A log line may arrive after a scrape.
-  await eventually(async () => {
-    const page = await (await daemon.get('/')).text();
-    const log = daemon.logged('poll failed').map(({ error }) => String(error));
-    for (const message of [
-      'expected application/json, got text/html; check service.base_url',
-      'no complete response within \\d+m?s',
-    ]) {
-      const shown = new RegExp(`GET ${service.url}/v1/(peoplecount|login): ${message}`);
-      expect(log.join('\n')).toMatch(shown);
-      expect(page).toMatch(shown);
-    }
-  });
   customers.forEach((customer) => service.heal(customer));
   const after = await exact(daemon, ...customers);
   for (const { name } of customers) {
@@ -84,4 +71,28 @@ test('a failed poll changes no value, and the next good one makes all exact', as
     const labels = { endpoint: 'peoplecount', code };
     expect(after.value('library_exporter_service_requests_total', labels)).toBeGreaterThan(0);
   }
+});
+
+// A daemon of its own, since a minute has a limited number of log lines.
+test('the log and the status page name the whole URL, without its query', async () => {
+  const html = harness.addCustomer('html');
+  const hanging = harness.addCustomer('hanging');
+  service.fail(html, 'html');
+  service.fail(hanging, 'hang');
+  const settings = { file: 'urls.yaml', service: { timeout: '1s' } };
+  const failing = await harness.start(harness.configure([html, hanging], settings), [
+    `--storage.path=${harness.workspace.folder}/urls`,
+  ]);
+  await eventually(async () => {
+    const page = await (await failing.get('/')).text();
+    const log = failing.logged('poll failed').map(({ error }) => String(error));
+    for (const message of [
+      'expected application/json, got text/html; check service.base_url',
+      'no complete response within \\d+m?s',
+    ]) {
+      const shown = new RegExp(`GET ${service.url}/v1/(peoplecount|login): ${message}`);
+      expect(log.join('\n')).toMatch(shown);
+      expect(page).toMatch(shown);
+    }
+  });
 });
