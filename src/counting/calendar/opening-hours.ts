@@ -120,7 +120,7 @@ function placeOf(holidays: string | undefined): Place | undefined {
   const address = {
     country_code: holidays.slice(0, 2),
     state: '',
-    'ISO3166-2-lvl4': holidays.toUpperCase(),
+    'ISO3166-2-lvl4': holidays,
   };
   return { lat: 0, lon: 0, address };
 }
@@ -142,15 +142,10 @@ function explain(message: string, holidays: string | undefined): string {
 
 /** Whether it is open at a wall-clock time, and until when at least. */
 function nextChange(library: Library, wallMs: number): { open: boolean; nextMs: number } {
-  const iterator = library.getIterator(new Date(wallMs));
-  const open = iterator.getState();
+  const from = new Date(wallMs);
   const horizonMs = wallMs + HORIZON_MS;
-  while (iterator.advance(new Date(horizonMs))) {
-    if (iterator.getState() !== open) {
-      return { open, nextMs: iterator.getDate().getTime() };
-    }
-  }
-  return { open, nextMs: horizonMs };
+  const next = library.getNextChange(from, new Date(horizonMs));
+  return { open: library.getState(from), nextMs: next?.getTime() ?? horizonMs };
 }
 
 /** From `fromMs` until `untilMs` nothing changes. */
@@ -251,9 +246,6 @@ function createWallDate(): DateConstructor {
     constructor(...parts: readonly number[]) {
       const [year = 0, month = 0, ...rest] = parts;
       super(parts.length > 1 ? SystemDate.UTC(year, month, ...rest) : year);
-    }
-    override getTimezoneOffset(): number {
-      return 0;
     }
   }
   for (const name of Object.getOwnPropertyNames(SystemDate.prototype)) {

@@ -172,6 +172,7 @@ test('Date and the console are unchanged after a mistake', () => {
   const warn = vi.spyOn(console, 'warn');
   expect(() => parseOpeningHours('PH off', 'gb')).toThrow('no public holidays');
   expect(globalThis.Date).toBe(before);
+  expect([console.error, console.warn]).toEqual([error, warn]);
   expect(error).not.toHaveBeenCalled();
   expect(warn).not.toHaveBeenCalled();
   vi.restoreAllMocks();
@@ -234,6 +235,9 @@ test.each([
   '08:00-20:00 "unknown, SH at sunset, 10:00+"; Su off "closed"',
   '"in winter": 08:00-20:00',
   '08:00-20:00 || "by appointment"',
+  '08:00-20:00 ||"by appointment"',
+  '08:00-20:00 ||  "by appointment"',
+  '"in winter"  : 08:00-20:00',
   `"${'o'.repeat(986)}" 08:00-20:00`,
   `${' '.repeat(989)}08:00-20:00`,
 ])('%j is open from 8 to 20: comments are ignored', (text) => {
