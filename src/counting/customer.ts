@@ -120,7 +120,7 @@ export class Customer implements MetricsSource {
     if (snapshot !== undefined && snapshot !== before) {
       if (stream === 'people') {
         this.#site.counted(snapshot);
-      } else {
+      } else if (before?.day.startMs !== snapshot.day.startMs) {
         const history = this.#loginHistory;
         this.#loginHistory = continueHistory(calendar, history, before, snapshot.day);
       }

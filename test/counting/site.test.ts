@@ -1,4 +1,4 @@
-/** When a building says what is usual, over new days, reloads and polls that fail. */
+/** What a building says about its day and its past, over new days, reloads and polls that fail. */
 import { describe, expect, test } from 'vitest';
 import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts';
 import type { Span } from '../../src/counting/calendar/calendar.ts';
@@ -9,6 +9,7 @@ import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
 import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
 import type { Snapshot } from '../../src/counting/totals/state.ts';
 import type { Customer } from '../../src/counting/customer.ts';
+import { Site } from '../../src/counting/site.ts';
 import { CALENDAR, NOVEMBER } from '../support/owner.ts';
 import { customerNamed, ESTIMATED } from '../support/polled.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './fixture.ts';
@@ -153,6 +154,31 @@ describe('on a new day', () => {
     expect(expected(library, 1, TOMORROW)).toBeUndefined();
   });
 
+  test('the logins of the day before were last seen then, until the history is read', () => {
+    const library = customer(['people', 'logins']);
+    library.historyRead('logins', historyBefore(TODAY, { 300: [1] }));
+    poll(library, 24 * 60 - 2, { 600: [1] }, { stream: 'logins' });
+    poll(library, 1, {}, { day: TOMORROW, stream: 'logins' });
+    expect(library.metricsAt(TOMORROW.startMs + MINUTE_MS).streams.logins?.lastSeenMs).toBe(
+      TODAY.startMs + 600 * MINUTE_MS,
+    );
+  });
+
+  test.each(['people', 'logins'] as const)(
+    'the history of %s of the day before, if read late, says who was last seen alone',
+    (stream) => {
+      const library = customer([stream]);
+      poll(library, 1, {}, { day: TOMORROW, stream });
+      library.historyRead(stream, historyBefore(TODAY));
+      poll(library, 2, {}, { day: TOMORROW, stream });
+      const { usual, streams } = library.metricsAt(TOMORROW.startMs + 2 * MINUTE_MS);
+      expect(usual).toBeUndefined();
+      expect(streams[stream]?.lastSeenMs).toBe(
+        CALENDAR.dayBefore(TODAY).startMs + (240 + 31 * 15) * MINUTE_MS,
+      );
+    },
+  );
+
   test('the history does not go on over a day that was not polled', () => {
     const library = polledUntil(24 * 60 - 2);
     const later = CALENDAR.dayAt(TOMORROW.endMs);
@@ -186,6 +212,27 @@ describe('the usual logins', () => {
     expect(loginsAt(library, 496)).toBeUndefined();
   });
 
+  test.each([
+    ['people', 'logins'],
+    ['logins', 'people'],
+  ] as const)('are known once the history of %s and then that of %s is read', (first, second) => {
+    const histories = { people: historyBefore(TODAY), logins: historyBefore(TODAY, LOGINS) };
+    const library = customer(['people', 'logins']);
+    poll(library, 480, { 300: [90, 0], 479: [1, 0] });
+    poll(library, 480, { 240: [1] }, { stream: 'logins' });
+    library.historyRead(first, histories[first]);
+    expect(loginsAt(library, 480)).toBeUndefined();
+    library.historyRead(second, histories[second]);
+    expect(loginsAt(library, 480)).toBeCloseTo((479 - 60 - 255) / 15, 9);
+  });
+
+  test('follow new opening hours at once', () => {
+    const library = polled();
+    const openingHours = parseOpeningHours('Mo-Su 09:00-20:00', undefined);
+    library.setDescription({ ...UNESTIMATED, openingHours });
+    expect(loginsAt(library, 480)).toBeCloseTo((479 - 60 - 300) / 15, 9);
+  });
+
   test('are unknown while the keys of a stream cannot be parsed', () => {
     for (const stream of ['people', 'logins'] as const) {
       const library = polled();
@@ -199,12 +246,59 @@ describe('the usual logins', () => {
     poll(library, 24 * 60 - 1, { 300: [90, 0], 479: [1, 0] });
     poll(library, 24 * 60 - 1, { 240: [1] }, { stream: 'logins' });
     const before = loginsAt(library, 24 * 60);
-    expect(before).toBeGreaterThan(0);
-    poll(library, 0, {}, { day: TOMORROW });
+    expect(before).toBeCloseTo((479 - 60 - 255) / 15, 9);
+    poll(library, 0, { 0: [1, 0] }, { day: TOMORROW });
     expect(loginsAt(library, 24 * 60)).toBe(before);
     poll(library, 0, {}, { day: TOMORROW, stream: 'logins' });
-    expect(loginsAt(library, 24 * 60)).toBeCloseTo(before ?? NaN, 9);
+    // The usual share of the 92 who came in since.
+    const share = (27 * 32 + 1) / (27 * 160 + 91);
+    expect(loginsAt(library, 24 * 60)).toBeCloseTo(share * 92, 9);
   });
+});
+
+describe('the occupancy of today', () => {
+  const MINUTES = { 10: [3, 0], 20: [0, 1], 35: [2, 0] };
+
+  test('is known by quarter-hour up to the newest counts, however old they are', () => {
+    const library = customer();
+    expect(library.occupancySeriesAt(TODAY.startMs)).toBeUndefined();
+    poll(library, 40, MINUTES);
+    expect(library.occupancySeriesAt(TODAY.endMs - 1)).toEqual({
+      day: TODAY,
+      stepMs: 15 * MINUTE_MS,
+      inside: [3, 2, 4],
+      atMs: TODAY.startMs + 40 * MINUTE_MS,
+    });
+    expect(library.occupancySeriesAt(TODAY.endMs)).toBeUndefined();
+  });
+
+  test('is not known while keys cannot be parsed', () => {
+    const library = customer();
+    poll(library, 40, undefined);
+    expect(library.occupancySeriesAt(TODAY.startMs + 40 * MINUTE_MS)).toBeUndefined();
+  });
+});
+
+test('by its history alone, a building says who was last seen', () => {
+  const library = new Site(CALENDAR, CALENDAR.zone.name, UNESTIMATED);
+  library.historyRead(historyBefore(TODAY, { 600: [1, 0] }));
+  const seenMs = CALENDAR.dayBefore(TODAY).startMs + 600 * MINUTE_MS;
+  expect(library.lastSeenAt(TODAY.startMs)).toBe(seenMs);
+  // Its keys cannot be parsed.
+  library.counted({ day: TODAY, atMs: TODAY.startMs, order: undefined });
+  expect(library.lastSeenAt(TODAY.startMs)).toBe(seenMs);
+});
+
+test('an estimate that a reload switches on before the history of the day is read waits for it', () => {
+  const library = customer();
+  library.historyRead('people', historyBefore(TODAY));
+  poll(library, 24 * 60 - 2, { 240: [1, 0] });
+  poll(library, 1, {}, { day: TOMORROW });
+  library.setDescription(ESTIMATED);
+  const nowMs = TOMORROW.startMs + MINUTE_MS;
+  expect(library.metricsAt(nowMs).estimate.ratio).toBeUndefined();
+  library.historyRead('people', historyBefore(TOMORROW));
+  expect(library.metricsAt(nowMs).estimate.ratio?.value).toBe(1);
 });
 
 test('an estimate that a reload switches on is learned from the history that was read', () => {
