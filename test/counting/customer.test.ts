@@ -1,10 +1,20 @@
-/** When a customer's values were accepted, and the totals that they are compared with. */
-import { expect, test } from 'vitest';
+/** What a customer exports: results of its polls, periods, totals, branches, and until when. */
+import { describe, expect, test } from 'vitest';
+import type { CounterName } from '../../src/base/model.ts';
 import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts';
+import { updateHistory } from '../../src/counting/customer-history.ts';
+import { counterValues, doorMetrics } from '../../src/counting/customer-metrics.ts';
+import type { CustomerDescription, SiteDescription } from '../../src/counting/customer-metrics.ts';
+import type { Customer } from '../../src/counting/customer.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
+import { learnDoors } from '../../src/counting/occupancy/door-model.ts';
 import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
-import { NOVEMBER, NOW_MS, OWNER } from '../support/owner.ts';
+import type { Snapshot } from '../../src/counting/totals/state.ts';
+import { CALENDAR, NOVEMBER, NOW_MS, OCTOBER, OWNER } from '../support/owner.ts';
 import { customerNamed, ESTIMATED } from '../support/polled.ts';
+import { queryFrom } from '../support/responses.ts';
+import type { Requested } from '../support/responses.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, StreamFixture } from './fixture.ts';
 
 /** What `poll` does at 1, 2, 3 … ms, and `up`, `acceptedMs` and `waitingSinceMs` afterwards. */
 test.each([
@@ -35,10 +45,85 @@ test.each([
   }
 });
 
+test('counts the polls of each configured stream and breakdown, from 0', () => {
+  const customer = customerNamed('riverside', undefined, { streams: ['people', 'logins'] });
+  customer.breakdowns.configure({ breakdowns: ['device'], branchNames: {} });
+  const unpolled = { up: undefined, polls: 0, failures: 0, skipped: 0, lastError: undefined };
+  expect(customer.health).toMatchObject({ people: unpolled, logins: unpolled, device: unpolled });
+  customer.pollSkipped('people');
+  customer.pollFailed('people', 'status 503', NOW_MS);
+  customer.pollSkipped('people');
+  const lastError = { message: 'status 503', atMs: NOW_MS };
+  const failed = { up: false, polls: 1, failures: 1, skipped: 2, lastError };
+  expect(customer.health.people).toMatchObject(failed);
+  customer.pollSucceeded('people', { state: INITIAL_STATE, result: 'accepted' }, NOW_MS + 1);
+  const succeeded = { ...failed, up: true, polls: 2, lastError: undefined };
+  expect(customer.health).toMatchObject({ people: succeeded, logins: unpolled, device: unpolled });
+  expect(customer.metricsAt(NOW_MS + 1).streams).toMatchObject(customer.health);
+});
+
+test('has valid credentials or refused ones after the first response of the service', () => {
+  const customer = customerNamed('riverside');
+  expect(customer.metricsAt(NOW_MS).credentialsValid).toBeUndefined();
+  for (const valid of [true, false]) {
+    customer.credentialsChecked(valid);
+    expect(customer.metricsAt(NOW_MS).credentialsValid).toBe(valid);
+  }
+});
+
+test('is open by its opening hours at any instant, or it is not known', () => {
+  const customer = customerNamed('riverside');
+  expect(customer.isOpenAt(NOW_MS)).toBeUndefined();
+  const openingHours = parseOpeningHours('11:00-20:00', undefined);
+  customer.setDescription({ ...ESTIMATED, openingHours });
+  expect([NOW_MS - 1, NOW_MS].map((atMs) => customer.isOpenAt(atMs))).toEqual([false, true]);
+});
+
+test.each([
+  ['is the mark, with an excess, if it is above the total', [7, 5, 3], { total: 7, excess: 2 }],
+  ['is the mark if it is the total', [5, 5, 3], { total: 5, excess: 0 }],
+  ['is the total without a mark', [undefined, 5, 3], { total: 5, excess: 0 }],
+  ['is not known without a total', [7, undefined, 3], { total: undefined, excess: undefined }],
+] as const)("a counter %s; today's figure stays", (_, [mark, total, today], expected) => {
+  const { startMs: periodStartMs, month } = NOVEMBER;
+  const marked = mark === undefined ? mark : { periodStartMs, month, value: mark, atMs: NOW_MS };
+  expect(counterValues(marked, total, today)).toEqual({ ...expected, today });
+});
+
+test('the ratio of doors has the standard deviation of its logarithm, times the ratio', () => {
+  const unknown = learnDoors([], 3);
+  expect(doorMetrics(unknown).ratio).toBeUndefined();
+  const learned = { ...unknown, learnedLogRatio: Math.log(2), logRatioVariance: 0.0025 };
+  const { value, stddev } = doorMetrics(learned).ratio ?? {};
+  expect(value).toBeCloseTo(2, 9);
+  expect(stddev).toBeCloseTo(0.1, 9);
+});
+
+test.each([
+  ['people_exited of October, logins of November'],
+  ['people_exited of November, logins of October'],
+  ['logins of November, people_entered of November'],
+])('continues the newest period of its marks until the next one starts: %s', (text) => {
+  const marks = new HighWaterMarks();
+  const streams = ['people', 'logins'] as const;
+  const customer = customerNamed('riverside', marks, { owner: OWNER, streams });
+  for (const mark of text.split(', ')) {
+    const [counter, month] = mark.split(' of ') as [CounterName, string];
+    const { startMs, ...period } = month === 'October' ? OCTOBER : NOVEMBER;
+    // Days started at 06:00 then.
+    marks.update(OWNER, counter, { ...period, startMs: startMs + 2 * HOUR_MS }, 7, NOW_MS);
+  }
+  const startedMs = NOVEMBER.startMs + 2 * HOUR_MS;
+  const starts = [NOW_MS, NOVEMBER.endMs - 1, NOVEMBER.endMs].map((nowMs) => {
+    return customer.metricsAt(nowMs).periodStartMs;
+  });
+  expect(starts).toEqual([startedMs, startedMs, NOVEMBER.endMs]);
+});
+
 test('has no totals to compare with if the mark of one counter is missing', () => {
   const marks = new HighWaterMarks();
   const customer = customerNamed('riverside', marks, { owner: OWNER });
-  marks.update(OWNER, 'people_exited', NOVEMBER, 7, NOW_MS);
+  marks.update(OWNER, 'people_exited', NOVEMBER, 7, NOW_MS - 1);
   expect(customer.marksOf('people', NOVEMBER)).toBeUndefined();
   marks.update(OWNER, 'people_entered', NOVEMBER, 9, NOW_MS);
   expect(customer.marksOf('people', NOVEMBER)).toEqual({ totals: [9, 7], atMs: NOW_MS });
@@ -58,4 +143,155 @@ test.each([
   customer.setDescription({ ...ESTIMATED, ...Object.fromEntries(parsed) });
   const { validUntilMs } = customer.metricsAt(Date.parse(`${now}Z`));
   expect(new Date(validUntilMs).toISOString().slice(0, 16)).toBe(until);
+});
+
+test('has the offset of its time zone', () => {
+  const offsets = [OCTOBER, NOVEMBER].map(({ startMs }) => {
+    return customerNamed('riverside').metricsAt(startMs).utcOffsetSeconds;
+  });
+  expect(offsets).toEqual([7200, 3600]);
+});
+
+test.each(['people', 'logins'] as const)(
+  'has values that are valid until those of %s are older than 15 minutes, and then the day long',
+  (stream) => {
+    const customer = customerNamed('riverside', undefined, { streams: ['people', 'logins'] });
+    const day = CALENDAR.dayAt(NOW_MS);
+    const snapshot: Snapshot = {
+      period: NOVEMBER,
+      day,
+      atMs: NOW_MS,
+      totals: [0, 0],
+      today: [0, 0],
+      order: undefined,
+    };
+    customer.pollSucceeded(
+      stream,
+      { state: { ...INITIAL_STATE, snapshot }, result: 'accepted' },
+      NOW_MS,
+    );
+    const oldMs = NOW_MS + 15 * MINUTE_MS + 1;
+    const valid = [NOW_MS, oldMs - 1, oldMs, oldMs + 1].map((nowMs) => {
+      return customer.metricsAt(nowMs).validUntilMs;
+    });
+    expect(valid).toEqual([oldMs, oldMs, day.endMs, day.endMs]);
+  },
+);
+
+describe('a customer that is polled by branch', () => {
+  const SITE: SiteDescription = {
+    capacity: undefined,
+    openingHours: undefined,
+    staffedHours: undefined,
+    estimate: true,
+  };
+  /** That of the simulated service. */
+  const BRANCH = '421';
+
+  function describedAs(configured: Record<string, SiteDescription>): CustomerDescription {
+    return { ...ESTIMATED, branches: { configured, others: SITE } };
+  }
+  function branchesOf(customer: Customer) {
+    return customer.metricsAt(NOW_MS).branches?.map(({ key, capacity }) => [key, capacity]);
+  }
+
+  test('has those that are configured, with their counters once they are counted', () => {
+    const description = describedAs({ 101: { ...SITE, capacity: 80 }, 102: SITE });
+    const customer = customerNamed('riverside', undefined, { description });
+    customer.breakdowns.configure({ breakdowns: ['branch'], branchNames: { 101: 'North' } });
+    expect(branchesOf(customer)).toEqual([
+      ['101', 80],
+      ['102', undefined],
+    ]);
+    const snapshot = {
+      period: NOVEMBER,
+      day: CALENDAR.dayAt(NOW_MS),
+      atMs: NOW_MS,
+      totals: new Map([['101', [5, 4]]]),
+      today: new Map([['101', [2, 1]]]),
+      droppedKeys: 0,
+    };
+    const state = { ...customer.breakdowns.stateOf('branch'), snapshot };
+    customer.breakdownSucceeded('branch', { state, result: 'accepted' }, NOW_MS);
+    const { branches, breakdowns } = customer.metricsAt(NOW_MS);
+    expect(branches?.map(({ counters }) => counters)).toEqual([
+      {
+        people_entered: { total: 5, excess: 0, today: 2 },
+        people_exited: { total: 4, excess: 0, today: 1 },
+      },
+      {},
+    ]);
+    expect(breakdowns.branch?.names).toEqual([
+      ['101', 'North'],
+      ['102', '102'],
+    ]);
+  });
+
+  test('keeps what is known of them over a reload', () => {
+    const description = describedAs({ 101: SITE });
+    const customer = customerNamed('riverside', undefined, { description });
+    const { branches } = customer;
+    customer.setDescription(describedAs({ 101: { ...SITE, capacity: 80 }, 102: SITE }));
+    expect(branchesOf(customer)).toEqual([
+      ['101', 80],
+      ['102', undefined],
+    ]);
+    expect(customer.branches).toBe(branches);
+    customer.setDescription(ESTIMATED);
+    expect(customer.branches).toBeUndefined();
+    customer.breakdowns.configure({ breakdowns: ['branch'], branchNames: {} });
+    expect(customer.metricsAt(NOW_MS)).toMatchObject({
+      branches: undefined,
+      breakdowns: { branch: { names: [] } },
+    });
+  });
+
+  test('has no buildings if its people are not polled', () => {
+    const description = describedAs({ 101: SITE });
+    const customer = customerNamed('riverside', undefined, { streams: ['logins'], description });
+    expect(branchesOf(customer)).toBeUndefined();
+  });
+
+  test('requests windows of today after a poll, those of days before once their history is read', async () => {
+    const records = [25, 3, 1].map((days) => [days * DAY_MS, [3, 1]] as const);
+    const people = new StreamFixture({ records: [...records, [HOUR_MS, [2, 1]]] });
+    const { customer } = people;
+    const requests: Requested[] = [];
+    const query = queryFrom((question) => people.service.respond(question, people.nowMs), requests);
+    /** Returns whether windows of today were requested, and whether those of days before were. */
+    async function readWindows(): Promise<readonly boolean[]> {
+      requests.length = 0;
+      while (customer.branches?.plan() !== undefined) {
+        await customer.branches.readNext(query);
+      }
+      const { startMs } = CALENDAR.dayAt(people.nowMs);
+      const ofToday = requests.map(({ from }) => Date.parse(from ?? '') >= startMs);
+      return [ofToday.includes(true), ofToday.includes(false)];
+    }
+    await people.poll();
+    // A reload: the counts of the last poll are known already.
+    customer.setDescription(describedAs({ [BRANCH]: SITE }));
+    expect(await readWindows()).toEqual([true, false]);
+    expect(people.metrics().branches).toMatchObject([{ key: BRANCH, occupancy: 1 }]);
+    await updateHistory(customer, 'people', query, people.nowMs);
+    expect(await readWindows()).toEqual([false, true]);
+    customer.branches?.learn();
+    const { branches, estimate } = people.metrics();
+    expect(branches).toMatchObject([{ estimate: { isEstimable: true } }]);
+    expect(estimate.isEstimable).toBeUndefined();
+
+    people.nowMs = CALENDAR.dayAt(people.nowMs).endMs - MINUTE_MS;
+    people.record(people.nowMs - HOUR_MS, [4, 0]);
+    await people.poll();
+    expect(await readWindows()).toEqual([true, false]);
+    expect(people.metrics().branches).toMatchObject([{ occupancy: 5 }]);
+    // A new day. A record of the day before that comes late is in its history alone.
+    const lateMs = people.nowMs + MINUTE_MS;
+    people.record(people.nowMs - 3 * HOUR_MS, [1, 0], { arrivesMs: lateMs });
+    people.record(lateMs + MINUTE_MS / 2, [1, 0]);
+    await people.polls(2);
+    expect(await readWindows()).toEqual([true, false]);
+    await updateHistory(customer, 'people', query, people.nowMs);
+    expect(await readWindows()).toEqual([false, true]);
+  });
 });

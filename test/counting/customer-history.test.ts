@@ -1,0 +1,102 @@
+/** When the history of a stream is read, and what becomes of it. */
+import { describe, expect, test } from 'vitest';
+import { isHistoryDue, updateHistory } from '../../src/counting/customer-history.ts';
+import type { Customer } from '../../src/counting/customer.ts';
+import { createHistory } from '../../src/counting/occupancy/history.ts';
+import { DayCounter } from '../../src/counting/rows/day-counts.ts';
+import { ANY_KEY_FORMAT } from '../../src/counting/rows/key-format.ts';
+import type { KeyFormatState } from '../../src/counting/rows/key-format.ts';
+import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
+import type { Snapshot } from '../../src/counting/totals/state.ts';
+import { CALENDAR, NOVEMBER, NOW_MS } from '../support/owner.ts';
+import { customerNamed } from '../support/polled.ts';
+import { queryFrom, responseOf } from '../support/responses.ts';
+import type { Requested } from '../support/responses.ts';
+import { SimulatedPeople } from '../support/simulated-people.ts';
+import { MINUTE_MS } from './fixture.ts';
+
+const TODAY = CALENDAR.dayAt(NOW_MS);
+const HALF_PAST_MS = TODAY.startMs + 30 * MINUTE_MS;
+const DETECTED: KeyFormatState = {
+  status: 'detected',
+  formats: [{ form: 'iso', zone: 'written' }],
+};
+
+function customer(): Customer {
+  return customerNamed('riverside', undefined, { streams: ['people', 'logins'] });
+}
+
+/** A poll that was accepted. Whether its minutes are known does not follow from the format: it may have none. */
+function polled(of: Customer, keyFormat: KeyFormatState, hasMinutes: boolean): Customer {
+  const [minutes] = new DayCounter(CALENDAR, [TODAY], 'people').days();
+  const snapshot: Snapshot = {
+    period: NOVEMBER,
+    day: TODAY,
+    atMs: NOW_MS,
+    totals: [0, 0],
+    today: [0, 0],
+    order: hasMinutes && minutes ? { minutes, endMs: NOW_MS, lastSeenMs: undefined } : undefined,
+  };
+  const state = { ...INITIAL_STATE, keyFormat, snapshot };
+  of.pollSucceeded('people', { state, result: 'accepted' }, NOW_MS);
+  return of;
+}
+
+describe('the history of people is read', () => {
+  test('after the first accepted poll', () => {
+    const library = customer();
+    expect(isHistoryDue(library, 'people', TODAY.startMs)).toBe(false);
+    polled(library, DETECTED, true);
+    expect(isHistoryDue(library, 'people', TODAY.startMs)).toBe(true);
+    expect(isHistoryDue(library, 'logins', TODAY.startMs)).toBe(false);
+    expect(isHistoryDue(library, 'branch', TODAY.startMs)).toBe(false);
+  });
+
+  test.each([
+    ['if the format of keys is detected', DETECTED, false, true],
+    ['if there were no keys', ANY_KEY_FORMAT, true, true],
+    ['not while keys cannot be parsed', { ...ANY_KEY_FORMAT, status: 'unknown' }, false, false],
+    ['not while the format of keys is ambiguous', ANY_KEY_FORMAT, false, false],
+  ] as const)('%s', (_, keyFormat, hasMinutes, expected) => {
+    const library = polled(customer(), keyFormat, hasMinutes);
+    expect(isHistoryDue(library, 'people', NOW_MS)).toBe(expected);
+  });
+
+  test.each([
+    ['before', HALF_PAST_MS - 1, false],
+    ['from', HALF_PAST_MS, true],
+  ])('again: %s half an hour after the start of the next day', (_, nowMs, expected) => {
+    const library = polled(customer(), DETECTED, true);
+    const yesterday = CALENDAR.dayBefore(TODAY);
+    library.historyRead('people', createHistory(CALENDAR, yesterday, []));
+    expect(isHistoryDue(library, 'people', yesterday.endMs - 1)).toBe(false);
+    expect(isHistoryDue(library, 'people', nowMs)).toBe(expected);
+  });
+});
+
+test('the history of one stream is not that of the other', async () => {
+  const library = polled(customer(), DETECTED, true);
+  const service = new SimulatedPeople();
+  const query = queryFrom((question) => service.respond(question, NOW_MS));
+  await updateHistory(library, 'people', query, NOW_MS);
+  expect(library.historyDay('people')).toEqual(TODAY);
+  expect(library.historyDay('logins')).toBeUndefined();
+  expect(isHistoryDue(library, 'people', NOW_MS)).toBe(false);
+});
+
+test('no history without minutes', async () => {
+  const library = polled(customer(), DETECTED, true);
+  const query = queryFrom(() => responseOf({ '2026-11-18': [3, 1] }, 'day'));
+  await expect(updateHistory(library, 'people', query, NOW_MS)).rejects.toMatchObject({
+    reason: 'malformed',
+    message: expect.stringContaining('no minutes') as string,
+  });
+  expect(library.historyDay('people')).toBeUndefined();
+});
+
+test('no history of a breakdown', async () => {
+  const requests: Requested[] = [];
+  const query = queryFrom(() => responseOf({}), requests);
+  await updateHistory(customer(), 'branch', query, NOW_MS);
+  expect(requests).toEqual([]);
+});
