@@ -22,7 +22,10 @@ export interface BranchState {
   readonly today: BranchDay | undefined;
   /** The {@link HISTORY_DAYS} days before today, newest first; before the first poll, those that are stored. */
   readonly past: readonly BranchDay[];
-  /** Starts of complete days whose sums were compared with the customer's today. */
+  /**
+   * Starts of complete days whose sums were compared with the customer's today; before the first poll that
+   * of {@link NO_BRANCHES}.
+   */
   readonly verified: ReadonlySet<number>;
   readonly running: RunningWindow | undefined;
   readonly repair: Repair | undefined;

@@ -23,6 +23,7 @@ import {
   gapAt,
   newestSuspect,
 } from './branch-gaps.ts';
+import { NO_BRANCHES } from './branch-state.ts';
 import type { BranchState, CustomerCounts, CustomerDay } from './branch-state.ts';
 
 /** Returns the state at newer counts of the customer: what follows from them without a request. */
@@ -32,7 +33,9 @@ export function update(
   customer: CustomerCounts,
 ): BranchState {
   const { day } = customer.today;
-  const isStarted = state.today?.day.startMs === day.startMs && state.past.length === HISTORY_DAYS;
+  // Stored days may be those of another time zone or day start.
+  const isRestored = state.verified === NO_BRANCHES.verified;
+  const isStarted = !isRestored && state.today?.day.startMs === day.startMs;
   const started = isStarted ? state : startDay(state, calendar, day);
   const todayBefore = started.today ?? unknownDay(day, WINDOW_MS);
   const today = copyWindows(
@@ -115,7 +118,7 @@ function copyWindows(branchDay: BranchDay, windows: number, counted: CustomerDay
     areSumsEqual(last, sumsAt(sums, sums.length - 1)) &&
     areEqual(gapAt(branchDay, sums, sums.length - 1, counted), gap);
   const isConfirmed = isZero(gap) || hasDiffered;
-  if (sums.length >= windows || !areEqual(gapNow, gap) || !isConfirmed) {
+  if (!areEqual(gapNow, gap) || !isConfirmed) {
     return branchDay;
   }
   const before = countedUntil(branchDay, sums.length, counted);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
+import { NO_BRANCHES } from '../../../src/counting/branches/branch-state.ts';
 import type { BranchState } from '../../../src/counting/branches/branch-state.ts';
 import {
   branchesToday,
@@ -12,6 +13,8 @@ import {
   serializeBranches,
 } from '../../../src/counting/branches/stored-branches.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
+import { Zone } from '../../../src/counting/calendar/zone.ts';
+import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
 import { damaged } from '../../support/damage.ts';
 import { COPENHAGEN, OWNER } from '../../support/owner.ts';
 import { at, BranchFixture } from './fixture.ts';
@@ -47,6 +50,23 @@ describe('a restart with a file', () => {
     }
     expect(restarted.state.past).toEqual(branches.state.past);
     expect(isPastKnown(restarted.state)).toBe(true);
+  });
+
+  test('requests the days before that were not read yet', async () => {
+    const branches = await polled();
+    // Of a day without a window that is known by the customer's counts alone.
+    branches.record('101', at(4, 10, 5), [1, 1]);
+    const interrupted = branches.restarted();
+    while (interrupted.windows('101').length === 0) {
+      await interrupted.poll(1);
+    }
+    const restarted = branches.restarted();
+    restarted.state = restoreBranches(OWNER, textOf(interrupted));
+    expect(restarted.state.past).toHaveLength(HISTORY_DAYS - 1);
+    await restarted.poll();
+    const fresh = branches.restarted();
+    await fresh.poll();
+    expect(restarted.state.past).toEqual(fresh.state.past);
   });
 
   test('requests the windows that it missed', async () => {
@@ -94,6 +114,20 @@ describe('a restart with a file', () => {
   });
 });
 
+test.each([3, 4])(
+  'a day that starts or ends at another time is not restored: %d:00 in Lagos, which has no summer time',
+  async (hour) => {
+    const branches = await polled();
+    const calendar = new Calendar(new Zone('Africa/Lagos'), { hour, minute: 0 });
+    const restarted = branches.restarted(calendar);
+    restarted.state = restoreBranches(OWNER, textOf(branches));
+    await restarted.poll();
+    const fresh = branches.restarted(calendar);
+    await fresh.poll();
+    expect(restarted.state.past).toEqual(fresh.state.past);
+  },
+);
+
 /** Returns the state of a text; undefined after an Error. */
 function restoredFrom(text: string): BranchState | undefined {
   try {
@@ -138,21 +172,45 @@ test('a window that is as the one before takes five characters', async () => {
   expect(today.length).toBeLessThan(600);
 });
 
+test('a file has what is known, be it nothing, a day before or today', async () => {
+  const branches = await polled();
+  const { keys, today, past } = branches.state;
+  for (const state of [
+    NO_BRANCHES,
+    { ...NO_BRANCHES, keys, past },
+    { ...NO_BRANCHES, keys, past, today },
+  ]) {
+    expect(restoreBranches(OWNER, serializeBranches(OWNER, state))).toEqual(state);
+  }
+});
+
+test.each([
+  [1_000, true],
+  [1_001, false],
+])('%d keys are valid: %s', (length, expected) => {
+  const keys = JSON.stringify(Array.from({ length }, (_, i) => String(i)));
+  expect(restoredFrom(`${FILE},"keys":${keys},"days":[]}`) !== undefined).toBe(expected);
+});
+
 const FILE = `{"format":"library-stats-exporter branches","version":1,"owner":${JSON.stringify(OWNER)}`;
 
 test.each([
   ['nothing', '', 'Unexpected end of JSON input'],
   ['no object', 'null', 'not a library-stats-exporter branches file of version 1'],
   ['another version', '{"format":"library-stats-exporter branches","version":2}', 'version 1'],
+  ['another format', '{"format":"backfill","version":1}', 'of version 1'],
   ['another owner', FILE.replace('riverside-api', 'north-api') + '}', 'another customer'],
   ['no keys', `${FILE},"days":[]}`, 'a key or a day is invalid'],
   ['a key twice', `${FILE},"keys":["1","1"],"days":[]}`, 'a key or a day is invalid'],
-  ['a number as a key', `${FILE},"keys":[1],"days":[]}`, 'a key or a day is invalid'],
+  ['a number as a key', `${FILE},"keys":["1",2],"days":[]}`, 'a key or a day is invalid'],
   ['no days', `${FILE},"keys":[]}`, 'a key or a day is invalid'],
   ['a day of no length', dayOf({ end_ms: 0 }), 'a day is invalid'],
+  ['a day before 1970', dayOf({ start_ms: -HOUR_MS }), 'a day is invalid'],
+  ['a day without an end', dayOf({ end_ms: null }), 'a day is invalid'],
   ['windows of another length', dayOf({ window_ms: 60_000 }), 'a day is invalid'],
   ['too many windows', dayOf({ sums: Array.from({ length: 3 }, () => null) }), 'a day is invalid'],
   ['no gap', dayOf({ gap: [0] }), 'a day is invalid'],
+  ['half a person as gap', dayOf({ gap: [0, 0.5] }), 'a day is invalid'],
   ['a negative sum', dayOf({ sums: [[1, -1]] }), 'a sum is invalid'],
   ['a sum of an unknown key', dayOf({ sums: [[1, 1, 1, 1, 1, 1]] }), 'a sum is invalid'],
   ['a text as sums', dayOf({ sums: ['1'] }), 'a sum is invalid'],
