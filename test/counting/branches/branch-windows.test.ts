@@ -8,7 +8,16 @@ import {
   isPastKnown,
   pastDaysOf,
 } from '../../../src/counting/branches/branch-values.ts';
-import { packSums, pastDayOfKey, unknownDay } from '../../../src/counting/branches/branch-day.ts';
+import {
+  areSumsEqual,
+  packSums,
+  pastDayOfKey,
+  unknownDay,
+} from '../../../src/counting/branches/branch-day.ts';
+import { decide } from '../../../src/counting/branches/branch-responses.ts';
+import { NO_BRANCHES } from '../../../src/counting/branches/branch-state.ts';
+import { update } from '../../../src/counting/branches/branch-update.ts';
+import { plan } from '../../../src/counting/branches/branch-windows.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
 import { createHistory } from '../../../src/counting/occupancy/history.ts';
@@ -95,6 +104,43 @@ describe('today', () => {
     expect(isPastKnown(branches.state)).toBe(true);
   });
 
+  test('is unknown before the first poll, and at counts of another day', async () => {
+    const branches = new BranchFixture(at(10));
+    expect(branchesToday(NO_BRANCHES, branches.calendar, branches.customer())).toBeUndefined();
+    expect(plan(NO_BRANCHES, branches.customer())).toBeUndefined();
+    await branches.poll();
+    for (const days of [-1, 1]) {
+      branches.nowMs = at(10) + days * DAY_MS;
+      expect(branchesToday(branches.state, branches.calendar, branches.customer())).toBeUndefined();
+      expect(plan(branches.state, branches.customer())).toBeUndefined();
+    }
+  });
+
+  test('has nobody in a branch that did not count', async () => {
+    const branches = await morning();
+    const { state, calendar } = branches;
+    const today = branchesToday(state, calendar, branches.customer(), ['unknown']);
+    const { counts, lastSeenMs } = today?.get('unknown') ?? {};
+    expect(counts && positiveSums(counts)).toEqual([0, 0]);
+    expect(lastSeenMs).toBeUndefined();
+    expect(pastDaysOf(state, calendar, 'unknown').map(positiveSums)).toEqual(
+      Array.from({ length: HISTORY_DAYS }, () => [0, 0]),
+    );
+  });
+
+  test('does not take the running window after a window that was finished meanwhile', async () => {
+    const branches = new BranchFixture(at(10, 18));
+    branches.record(NORTH, at(10, 3), [5, 0]);
+    branches.state = update(branches.state, branches.calendar, branches.customer());
+    const task = plan(branches.state, branches.customer());
+    expect(task?.kind).toBe('running');
+    branches.nowMs = at(10, 20);
+    await branches.poll();
+    const table = new Map([[NORTH, [9, 9]]]);
+    expect(task && decide(branches.state, task, table)).toEqual(branches.state);
+    expect(task && decide(NO_BRANCHES, task, table)).toEqual({ ...NO_BRANCHES, keys: [NORTH] });
+  });
+
   test('takes a request a window and a minute that counted anybody', async () => {
     const branches = await morning();
     // In two of the minutes in which a window was finished, nobody was counted.
@@ -171,6 +217,19 @@ describe('late records', () => {
     expect(branches.windows(SOUTH)[1]).toEqual([25, 7, 4]);
   });
 
+  test('that are taken back while they are repaired end the repair', async () => {
+    const branches = await morning();
+    branches.record(SOUTH, at(10, 20), [7, 0], 92 * MINUTE_MS);
+    await branches.pollUntil(at(12, 4));
+    branches.nowMs = at(12, 5);
+    await branches.poll(1);
+    expect(plan(branches.state, branches.customer())?.kind).toBe('repair');
+    branches.record(SOUTH, at(10, 20), [-7, 0], 105 * MINUTE_MS);
+    branches.nowMs = at(12, 6);
+    expect(await branches.poll()).toBe(0);
+    expect(branches.windows(SOUTH)).toEqual((await morning()).windows(SOUTH));
+  });
+
   test('of a day that is over are repaired once its sums differ from those of the customer', async () => {
     const branches = await morning();
     branches.record(NORTH, at(10, 50), [3, 0], 30 * HOUR_MS);
@@ -204,6 +263,27 @@ describe('the days before', () => {
     branches.requests = [];
     await branches.pollUntil(at(9, 30) + DAY_MS, HOUR_MS);
     expect(branches.requests).toEqual([]);
+  });
+
+  test('are not known while those of the customer are not', async () => {
+    expect(isPastKnown(NO_BRANCHES)).toBe(false);
+    const branches = await morning();
+    branches.record(NORTH, at(12, 0, 1), [1, 1]);
+    branches.nowMs += DAY_MS;
+    const customer = { ...branches.customer(), past: undefined };
+    const state = update(NO_BRANCHES, branches.calendar, customer);
+    expect(plan(state, customer)).toBeUndefined();
+    expect(isPastKnown(state)).toBe(false);
+    expect(plan(state, branches.customer())).toMatchObject({ kind: 'window' });
+  });
+
+  test('are the same object until they change: then they are not stored again', async () => {
+    const branches = await morning();
+    const { past } = branches.state;
+    await branches.pollUntil(at(11, 50));
+    expect(branches.state.past).toBe(past);
+    await branches.pollUntil(at(5) + DAY_MS, HOUR_MS);
+    expect(branches.state.past).not.toBe(past);
   });
 
   test('have today when it is over', async () => {
@@ -268,6 +348,28 @@ test('a day that ends within an hour has nobody after its end', () => {
   expect(history.lastSeenMs).toEqual([day.endMs - 15 * MINUTE_MS, undefined]);
 });
 
+test('sums that end early have no counts after their end', () => {
+  expect(packSums([2, 0, 2, 0, 0, 0])).toEqual(packSums([2, 0, 2, 0]));
+  expect(areSumsEqual(packSums([2, 0]), packSums([2, 0, 2]))).toBe(false);
+  expect(areSumsEqual(packSums([2, 0, 2]), packSums([2, 0]))).toBe(false);
+});
+
+test.each([
+  [65_535, Uint16Array],
+  [65_536, Float64Array],
+])('sums up to %d are kept in a %o', (sum, type) => {
+  expect(packSums([0, sum])).toEqual(type.of(0, sum));
+});
+
+test('a branch is counted from its first running window on', async () => {
+  const branches = new BranchFixture(at(10, 18));
+  expect(countedKeys(branches.state)).toEqual([]);
+  branches.record(NORTH, at(10, 3), [5, 0]);
+  await branches.poll();
+  expect(countedKeys(branches.state)).toEqual([NORTH]);
+  expect(countedKeys({ ...branches.state, running: undefined })).toEqual([]);
+});
+
 test('a branch appears and goes', async () => {
   const branches = await morning();
   expect(countedKeys(branches.state)).toEqual([NORTH, SOUTH]);
@@ -330,6 +432,23 @@ test('where windows include the minute at their end, who came then is counted at
     [24, 1, 0],
     [25, 1, 0],
   ]);
+});
+
+test('where the service lists fewer people than it counts, one more window is requested', async () => {
+  const branches = new BranchFixture(at(10));
+  branches.change = ({ rows, ...response }) => ({
+    ...response,
+    rows: rows.filter(({ key }) => key === NORTH),
+  });
+  await branches.poll();
+  branches.record(NORTH, at(10, 5), [2, 1]);
+  branches.record('unlisted', at(10, 6), [1, 0]);
+  await branches.pollUntil(at(12));
+  const ends = branches.requests.map(({ to }) => to?.slice(11, 16));
+  // Each time also the end before, which differs by another number.
+  const expected = ['10:15', '10:00', '10:30', '10:00'];
+  expect(ends.filter((end) => end !== undefined)).toEqual(expected);
+  expect(branches.windows(NORTH)).toEqual([[24, 2, 1]]);
 });
 
 test('where windows select records by arrival, the sums of a day are right when it is over', async () => {

@@ -12,6 +12,7 @@ import type { Calendar, Span } from '../../../src/counting/calendar/calendar.ts'
 import { HISTORY_DAYS, QUARTER_MS } from '../../../src/counting/occupancy/door-model.ts';
 import { plus } from '../../../src/counting/rows/counts.ts';
 import { DayCounter } from '../../../src/counting/rows/day-counts.ts';
+import type { Query } from '../../../src/counting/rows/window-reader.ts';
 import { CALENDAR, NOW_MS } from '../../support/owner.ts';
 import { queryFrom, responseOf } from '../../support/responses.ts';
 import type { Requested } from '../../support/responses.ts';
@@ -48,6 +49,11 @@ export class BranchFixture {
   /** The day at `nowMs`. */
   get day(): Span {
     return this.calendar.dayAt(this.nowMs);
+  }
+
+  /** Requests what has arrived. */
+  get query(): Query {
+    return queryFrom((question) => this.#respond(question), this.requests);
   }
 
   /** Adds people who arrive at the service after `lateMs`. */
@@ -93,7 +99,7 @@ export class BranchFixture {
   async poll(maxRequests = Infinity): Promise<number> {
     const sent = this.requests.length;
     const customer = this.customer();
-    const query = queryFrom((question) => this.#respond(question), this.requests);
+    const { query } = this;
     this.state = update(this.state, this.calendar, customer);
     for (let task = plan(this.state, customer); task; task = plan(this.state, customer)) {
       if (this.requests.length - sent >= maxRequests) {
@@ -145,15 +151,16 @@ export class BranchFixture {
   #respond({ aggregation, from, to }: Requested): AggregatedResponse {
     const fromMs = Date.parse(from);
     const toMs = to === undefined ? Infinity : Date.parse(to);
-    const rows: Record<string, readonly number[]> = {};
+    const rows = new Map<string, readonly number[]>();
     for (const { key, atMs, arrivesMs, counts } of this.#known()) {
       const selectedMs = this.isByArrival ? arrivesMs : atMs;
       const windowMs = this.isEndIncluded ? selectedMs - MINUTE_MS : selectedMs;
       if (windowMs >= fromMs && windowMs < toMs) {
-        rows[key] = plus(rows[key] ?? [0, 0], counts);
+        rows.set(key, plus(rows.get(key) ?? [0, 0], counts));
       }
     }
-    return this.change(responseOf(rows, aggregation));
+    const all = Array.from(rows, ([key, counts]) => ({ key, counts }));
+    return this.change(responseOf(all, aggregation));
   }
 }
 

@@ -1,0 +1,293 @@
+/** Which branches of a customer there are, and what they say after each response. */
+import { describe, expect, test } from 'vitest';
+import { DAY_MS, MINUTE_MS } from '../../../src/base/duration.ts';
+import { ServiceError } from '../../../src/base/errors.ts';
+import { packSums, unknownDay, WINDOW_MS } from '../../../src/counting/branches/branch-day.ts';
+import { BranchSites } from '../../../src/counting/branches/branch-sites.ts';
+import { NO_BRANCHES } from '../../../src/counting/branches/branch-state.ts';
+import { parseOpeningHours } from '../../../src/counting/calendar/opening-hours.ts';
+import type { SiteDescription } from '../../../src/counting/customer-metrics.ts';
+import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
+import { CALENDAR, COPENHAGEN } from '../../support/owner.ts';
+import { at, BranchFixture } from './fixture.ts';
+
+const NORTH = '101';
+const SOUTH = '102';
+const OTHERS: SiteDescription = {
+  capacity: undefined,
+  openingHours: undefined,
+  staffedHours: undefined,
+  estimate: false,
+};
+
+function openFrom(hours: string): SiteDescription {
+  return { ...OTHERS, openingHours: parseOpeningHours(hours, undefined) };
+}
+
+/** Branches that a service counts and a process shows. */
+class SitesFixture extends BranchFixture {
+  readonly sites: BranchSites;
+
+  constructor(configured: Readonly<Record<string, SiteDescription>> = {}, nowMs = at(10, 18)) {
+    super(nowMs);
+    this.sites = new BranchSites(CALENDAR, COPENHAGEN.name, { configured, others: OTHERS });
+  }
+
+  /** Polls the customer without a request. */
+  count(): void {
+    this.sites.counted(this.customer(), this.nowMs);
+  }
+
+  /** Sends all requests. Returns how many. */
+  async read(): Promise<number> {
+    const sent = this.requests.length;
+    while (this.sites.plan() !== undefined) {
+      await this.sites.readNext(this.query);
+    }
+    return this.requests.length - sent;
+  }
+
+  get keys(): readonly string[] {
+    return this.sites.metricsAt(this.nowMs).map(({ key }) => key);
+  }
+
+  get occupancy(): Readonly<Record<string, number | undefined>> {
+    const metrics = this.sites.metricsAt(this.nowMs);
+    return Object.fromEntries(metrics.map(({ key, occupancy }) => [key, occupancy]));
+  }
+
+  /** Returns configured branches whose ids are the first numbers. */
+  static configured(length: number): Readonly<Record<string, SiteDescription>> {
+    return Object.fromEntries(Array.from({ length }, (_, i) => [String(i + 1), OTHERS]));
+  }
+}
+
+describe('the branches', () => {
+  test('are those that are configured, before the first poll', () => {
+    const { keys } = new SitesFixture({ b: OTHERS, 10: OTHERS, a: OTHERS, 9: OTHERS });
+    expect(keys).toEqual(['9', '10', 'a', 'b']);
+  });
+
+  test('are also those that counted, and not those that the service merely lists', async () => {
+    const branches = new SitesFixture({ [NORTH]: OTHERS });
+    branches.change = ({ rows, ...response }) => ({
+      ...response,
+      rows: [...rows, { key: '300', counts: [0, 0] }],
+    });
+    branches.record(NORTH, at(10, 16), [1, 0]);
+    branches.count();
+    await branches.read();
+    expect(branches.keys).toEqual([NORTH]);
+    branches.record(SOUTH, at(10, 17), [3, 0]);
+    branches.count();
+    await branches.read();
+    expect(branches.occupancy).toEqual({ [NORTH]: 1, [SOUTH]: 3 });
+  });
+
+  test('are also those of the days before, as soon as these are read', async () => {
+    const branches = new SitesFixture();
+    branches.record(NORTH, at(10, 17), [1, 0]);
+    branches.record(SOUTH, at(12, 0, 1), [2, 2]);
+    branches.count();
+    await branches.sites.readNext(branches.query);
+    expect(branches.keys).toEqual([NORTH]);
+    await branches.sites.readNext(branches.query);
+    expect(branches.keys).toEqual([NORTH, SOUTH]);
+  });
+
+  test('are those of the stored windows, before the first poll', async () => {
+    const branches = new SitesFixture();
+    branches.record(NORTH, at(10, 3), [1, 0]);
+    branches.nowMs = at(10, 40);
+    branches.count();
+    await branches.read();
+    const restarted = new SitesFixture();
+    restarted.sites.restore(branches.sites.state);
+    expect(restarted.keys).toEqual([NORTH]);
+  });
+
+  test('keep their windows when others are restored later', async () => {
+    const branches = new SitesFixture();
+    branches.record(NORTH, at(10, 3), [1, 0]);
+    branches.count();
+    await branches.read();
+    branches.sites.restore({ ...NO_BRANCHES, keys: [SOUTH] });
+    expect(branches.sites.state.keys).toEqual([NORTH]);
+    expect(branches.sites.plan()).toBeUndefined();
+  });
+
+  test.each([
+    ['go', {}, [SOUTH]],
+    ['stay if they are configured', { [NORTH]: OTHERS }, [NORTH, SOUTH]],
+  ])('that counted nobody for four weeks %s', async (_, configured, expected) => {
+    const branches = new SitesFixture(configured, at(11, 10));
+    branches.record(NORTH, at(12, 0, HISTORY_DAYS), [1, 1]);
+    branches.record(SOUTH, at(10, 3), [1, 0]);
+    branches.count();
+    await branches.read();
+    expect(branches.keys).toEqual([NORTH, SOUTH]);
+    branches.nowMs += DAY_MS;
+    branches.count();
+    expect(branches.keys).toEqual(expected);
+  });
+
+  test('are a thousand, first those that are configured', () => {
+    const branches = new SitesFixture({ north: OTHERS, south: OTHERS });
+    const keys = Object.keys(SitesFixture.configured(1_000));
+    const sums = [packSums([1_000, 0, ...keys.flatMap(() => [1, 0])])];
+    const today = { ...unknownDay(branches.day, WINDOW_MS), sums };
+    branches.sites.restore({ ...NO_BRANCHES, keys, today });
+    expect(branches.keys).toEqual([...keys.slice(0, 998), 'north', 'south']);
+  });
+});
+
+describe('settings', () => {
+  test('are those of a branch, or of the others', async () => {
+    const branches = new SitesFixture({ [NORTH]: { ...OTHERS, capacity: 80 } });
+    branches.record('constructor', at(10, 16), [1, 0]);
+    branches.count();
+    await branches.read();
+    const capacities = branches.sites
+      .metricsAt(branches.nowMs)
+      .map(({ key, capacity }) => [key, capacity]);
+    expect(capacities).toEqual([
+      [NORTH, 80],
+      ['constructor', undefined],
+    ]);
+  });
+
+  test('that change keep the counts of a branch', async () => {
+    const branches = new SitesFixture({ [NORTH]: OTHERS, 300: OTHERS });
+    branches.record(NORTH, at(10, 16), [4, 0]);
+    branches.record(SOUTH, at(10, 17), [2, 0]);
+    branches.count();
+    await branches.read();
+    const configured = { [SOUTH]: { ...OTHERS, capacity: 60 }, 400: OTHERS };
+    branches.sites.setDescriptions({ configured, others: { ...OTHERS, capacity: 7 } });
+    const metrics = branches.sites.metricsAt(branches.nowMs);
+    expect(metrics.map(({ key, capacity, occupancy }) => [key, capacity, occupancy])).toEqual([
+      [NORTH, 7, 4],
+      [SOUTH, 60, 2],
+      // What is no longer configured and counted nobody is gone.
+      ['400', undefined, undefined],
+    ]);
+  });
+
+  test('say when a branch is open, and when that changes', () => {
+    const { sites } = new SitesFixture({
+      [NORTH]: openFrom('09:00-17:00'),
+      [SOUTH]: openFrom('12:00-18:00'),
+      300: OTHERS,
+    });
+    const open = [NORTH, SOUTH, '300', 'unknown'].map((key) => sites.isOpenAt(key, at(10)));
+    expect(open).toEqual([true, false, undefined, undefined]);
+    expect(sites.changesAfter(at(10))).toEqual(expect.arrayContaining([at(17), at(12), at(28)]));
+  });
+});
+
+describe('values', () => {
+  test('follow each response of today', async () => {
+    const branches = new SitesFixture({ [NORTH]: OTHERS });
+    branches.record(NORTH, at(10, 3), [5, 0]);
+    // That of the running window.
+    branches.count();
+    expect(branches.occupancy).toEqual({ [NORTH]: undefined });
+    expect(await branches.read()).toBe(1);
+    expect(branches.occupancy).toEqual({ [NORTH]: 5 });
+    // That of a window alone.
+    branches.record(NORTH, at(10, 4), [2, 0], 15 * MINUTE_MS);
+    branches.nowMs = at(10, 21);
+    branches.count();
+    expect(await branches.read()).toBe(1);
+    expect(branches.occupancy).toEqual({ [NORTH]: 7 });
+  });
+
+  test('stay known without a request while nobody is counted', async () => {
+    const branches = new SitesFixture({ [NORTH]: OTHERS }, at(10, 21));
+    branches.record(NORTH, at(10, 3), [5, 0]);
+    branches.count();
+    await branches.read();
+    branches.nowMs = at(11);
+    expect(branches.occupancy).toEqual({ [NORTH]: undefined });
+    branches.count();
+    expect(branches.sites.plan()).toBeUndefined();
+    expect(branches.occupancy).toEqual({ [NORTH]: 5 });
+  });
+
+  test('of today are known before the days before are', async () => {
+    const branches = new SitesFixture({ [NORTH]: OTHERS });
+    branches.record(NORTH, at(10, 3), [5, 0]);
+    branches.record(NORTH, at(10, 3, 1), [5, 0]);
+    branches.sites.counted({ ...branches.customer(), past: undefined }, branches.nowMs);
+    expect(await branches.read()).toBe(1);
+    expect(branches.occupancy).toEqual({ [NORTH]: 5 });
+    expect(branches.sites.isWaiting).toBe(false);
+    branches.count();
+    expect(branches.sites.isWaiting).toBe(true);
+  });
+});
+
+describe('requests', () => {
+  test('are none before the first poll, and while keys cannot be parsed', async () => {
+    const branches = new SitesFixture({ [NORTH]: OTHERS });
+    branches.record(NORTH, at(10, 3), [5, 0]);
+    expect(branches.sites.isWaiting).toBe(false);
+    branches.count();
+    expect(branches.sites.isWaiting).toBe(true);
+    branches.sites.counted(undefined, branches.nowMs);
+    expect(branches.sites.plan()).toBeUndefined();
+    expect(branches.sites.isWaiting).toBe(false);
+    await branches.sites.readNext(branches.query);
+    expect(branches.requests).toEqual([]);
+  });
+
+  test('that fail drop what a repair has read', async () => {
+    const branches = new SitesFixture({}, at(10, 40));
+    branches.record(NORTH, at(10, 3), [5, 0]);
+    branches.count();
+    await branches.read();
+    branches.record(NORTH, at(10, 4), [2, 0], 40 * MINUTE_MS);
+    branches.record(NORTH, at(10, 35), [1, 0]);
+    branches.nowMs = at(10, 50);
+    branches.count();
+    await branches.sites.readNext(branches.query);
+    expect(branches.sites.plan()?.kind).toBe('repair');
+    branches.change = () => {
+      throw new ServiceError('timeout', 'no response');
+    };
+    await expect(branches.sites.readNext(branches.query)).rejects.toThrow('no response');
+    expect(branches.sites.plan()?.kind).toBe('window');
+  });
+});
+
+describe('the days before', () => {
+  test.each([
+    [20, [false]],
+    [21, [true, false]],
+    [45, [true, true, false]],
+  ])('are learned from for %d branches, twenty at once', (length, expected) => {
+    const branches = new SitesFixture(SitesFixture.configured(length));
+    branches.count();
+    const learned = expected.map(() => {
+      expect(branches.sites.isWaiting).toBe(true);
+      return branches.sites.learn();
+    });
+    expect(learned).toEqual(expected);
+    expect(branches.sites.isWaiting).toBe(false);
+  });
+
+  test('are learned from once a day', async () => {
+    const branches = new SitesFixture({ [NORTH]: OTHERS });
+    branches.record(NORTH, at(12, 50, 1), [5, 5]);
+    branches.count();
+    await branches.read();
+    expect(branches.sites.metricsAt(branches.nowMs)[0]?.lastSeenMs).toBeUndefined();
+    branches.sites.learn();
+    expect(branches.sites.metricsAt(branches.nowMs)[0]?.lastSeenMs).toBe(at(12, 45, 1));
+    branches.nowMs += DAY_MS;
+    branches.count();
+    expect(branches.sites.isWaiting).toBe(true);
+    branches.sites.learn();
+    expect(branches.sites.isWaiting).toBe(false);
+  });
+});
