@@ -65,7 +65,7 @@ export async function diagnoseStream(context: PollContext, query: Query): Promis
 }
 
 async function compareDay(
-  { totalSource, snapshot }: StreamState,
+  { totalSource: { aggregation }, snapshot }: StreamState,
   { clocks }: PollContext,
   reader: WindowReader,
 ): Promise<Pick<StreamDiagnosis, 'day' | 'isMinuteForced'>> {
@@ -74,10 +74,8 @@ async function compareDay(
   }
   const { startMs } = snapshot.day;
   const today = await reader.read('minute', startMs);
-  const { aggregation } = totalSource;
   if (aggregation === 'day' && today.aggregation === 'minute') {
-    const hasCompared = totalSource.kind === 'verified' || !isZero(snapshot.today);
-    return { day: { agrees: hasCompared ? true : undefined }, isMinuteForced: false };
+    return { day: { agrees: isZero(snapshot.today) ? undefined : true }, isMinuteForced: false };
   }
   // If today's minutes were forced into a coarser aggregation, that one was compared with itself.
   const fromMs = today.aggregation === 'minute' ? startMs : clocks.nowMs() - MIN_CHUNK_MS;

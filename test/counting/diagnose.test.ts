@@ -3,7 +3,10 @@ import { expect, test } from 'vitest';
 import { diagnoseStream } from '../../src/counting/diagnose.ts';
 import type { StreamDiagnosis } from '../../src/counting/diagnose.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
-import { queryFrom } from '../support/responses.ts';
+import { pollStream } from '../../src/counting/totals/poll.ts';
+import { EMPTY_POLLS_TO_CONFIRM } from '../../src/counting/totals/plausibility.ts';
+import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
+import { queryFrom, responseOf } from '../support/responses.ts';
 import type { Requested } from '../support/responses.ts';
 import { forcedAbove, MINUTE_KEYS } from '../support/simulated-people.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, StreamFixture } from './fixture.ts';
@@ -35,6 +38,7 @@ test('a plain service takes the requests of one poll and one more', async () => 
   const { diagnosis, requests } = await diagnose({}, MORNING);
   expect(diagnosis).toMatchObject({
     day: { agrees: true },
+    isMinuteForced: false,
     keyFormat: { status: 'detected' },
     lastSeenMs: NOW_MS - 5 * MINUTE_MS,
     state: { snapshot: { totals: [3, 0], today: [3, 0] } },
@@ -58,11 +62,33 @@ test.each<[string, Partial<Conventions>, readonly number[], Partial<StreamDiagno
   ['with nobody in it cannot be compared', {}, [], { day: UNKNOWN, lastSeenMs: undefined }],
   ['that lags is compared', {}, MORNING, { day: differs('quarter', 1, 3), isMinuteForced: false }],
   ['that lags is found by half an hour', listed(40), MORNING, { day: differs('day', 0, 2) }],
+  [
+    'that had nobody today, and lagged in the last days',
+    {},
+    [30 * HOUR_MS],
+    { day: differs('quarter', 0, 0) },
+  ],
   ['that lags is not compared', listed(20), MORNING, { day: UNKNOWN, isMinuteForced: true }],
 ])('a day %s', async (_, conventions, agoMs, expected) => {
-  const { diagnosis } = await diagnose(conventions, agoMs, HOUR_MS);
+  const { diagnosis } = await diagnose(
+    conventions,
+    agoMs,
+    agoMs === MORNING ? HOUR_MS : 2 * DAY_MS,
+  );
   expect(diagnosis).toMatchObject(expected);
   expect(diagnosis.state.snapshot).toBeDefined();
+});
+
+test.each<[string, Partial<Conventions>, Partial<StreamDiagnosis>]>([
+  ['by half an hour', listed(40), { day: { agrees: true }, isMinuteForced: false }],
+  ['not without minutes', listed(20), { day: UNKNOWN, isMinuteForced: true }],
+])('if the day is forced into days, they are compared %s', async (_, conventions, expected) => {
+  expect((await diagnose(conventions, MORNING)).diagnosis).toMatchObject(expected);
+});
+
+test('half an hour in which nobody came proves nothing about days', async () => {
+  const { diagnosis } = await diagnose(listed(40), [2 * HOUR_MS]);
+  expect(diagnosis).toMatchObject({ day: UNKNOWN, isMinuteForced: false });
 });
 
 test.each([2, 9, 13])('a newest minute %d days ago is found, and its key format', async (days) => {
@@ -71,4 +97,43 @@ test.each([2, 9, 13])('a newest minute %d days ago is found, and its key format'
   expect(diagnosis.lastSeenMs).toBe(NOW_MS - days * DAY_MS);
   const formats = [{ form: 'epoch_seconds' }];
   expect(diagnosis.keyFormat).toMatchObject({ status: 'detected', formats });
+});
+
+test.each([
+  ['today, without a request for older ones', MORNING, false],
+  ['five days ago', [5 * DAY_MS], true],
+])('a newest minute is unknown if keys are no times %s', async (_, agoMs, looksBack) => {
+  const records = agoMs.map((ms) => [ms, [1, 0]] as const);
+  const people = new StreamFixture({ startMs: NOW_MS, records });
+  people.change((response) => ({
+    ...response,
+    rows: response.rows.map((row) => ({ ...row, key: 'x' })),
+  }));
+  const requests: Requested[] = [];
+  const query = queryFrom((question) => people.respond(question), requests);
+  const { keyFormat, lastSeenMs } = await diagnoseStream(people.context(), query);
+  expect([keyFormat.status, lastSeenMs]).toEqual(['unknown', undefined]);
+  const isOlder = requests.some(({ from }) => Date.parse(from) < NOW_MS - 13 * DAY_MS);
+  expect(isOlder).toBe(looksBack);
+});
+
+test('a newest minute three days ago is unknown if the service forces all minutes', async () => {
+  const { diagnosis } = await diagnose(forcedAbove(0), [3 * DAY_MS + HOUR_MS]);
+  expect(diagnosis).toMatchObject({ keyFormat: { status: 'ambiguous' }, lastSeenMs: undefined });
+});
+
+test('totals that differ at each request are polled as often as empty ones, without a result', async () => {
+  const people = new StreamFixture({ startMs: NOW_MS, records: [] });
+  const requests: Requested[] = [];
+  const query = queryFrom(({ aggregation }) => {
+    const count = aggregation === 'minute' ? requests.length : 100_000 - requests.length;
+    return responseOf({ x: [count, 0] }, aggregation);
+  }, requests);
+  await pollStream(INITIAL_STATE, 'baseline', people.context(), query);
+  const ofOnePoll = requests.splice(0).length;
+  const { state, result, ...diagnosis } = await diagnoseStream(people.context(), query);
+  expect([state.snapshot, result]).toEqual([undefined, 'pending']);
+  expect(diagnosis).toMatchObject({ day: UNKNOWN, isMinuteForced: false });
+  // And one to look back.
+  expect(requests).toHaveLength(EMPTY_POLLS_TO_CONFIRM * ofOnePoll + 1);
 });

@@ -1,11 +1,28 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
 import { ServiceError } from '../../../src/base/errors.ts';
-import { isForced, readChunks, WindowReader } from '../../../src/counting/rows/window-reader.ts';
+import type { FailureReason } from '../../../src/base/errors.ts';
+import {
+  isForced,
+  readByMinute,
+  readChunks,
+  WindowReader,
+} from '../../../src/counting/rows/window-reader.ts';
+import type { WindowResponse } from '../../../src/counting/rows/window-reader.ts';
 import { sumChunks } from '../../../src/counting/totals/period-total.ts';
 import { COPENHAGEN, NOW_MS } from '../../support/owner.ts';
 import { queryFrom, responseOf } from '../../support/responses.ts';
+import type { Requested, Respond } from '../../support/responses.ts';
+
+function readerOf(respond: Respond, requests: Requested[] = []): WindowReader {
+  return new WindowReader({
+    query: queryFrom(respond, requests),
+    stream: 'people',
+    zone: COPENHAGEN,
+    nowMs: () => NOW_MS,
+  });
+}
 
 test.each([
   ['are all sent', undefined, 2],
@@ -28,6 +45,211 @@ test.each([
     expect(response !== undefined).toBe(count === 2);
   }
   expect(necessities).toEqual(Array(count).fill('optional'));
+});
+
+/** Returns a reader whose requests fail. */
+function failingReader(error: ServiceError): WindowReader {
+  return readerOf(() => {
+    throw error;
+  });
+}
+
+test.each<FailureReason>(['rate_limited', 'timeout', 'unreachable', 'server'])(
+  'an optional response may be missing: %s',
+  async (reason) => {
+    const reader = failingReader(new ServiceError(reason, 'no response'));
+    expect(await reader.readOptional('minute', NOW_MS - HOUR_MS)).toBeUndefined();
+  },
+);
+
+test.each<FailureReason>(['auth', 'rejected', 'malformed'])(
+  'an optional request fails like any other: %s',
+  async (reason) => {
+    const error = new ServiceError(reason, 'no valid response');
+    const response = failingReader(error).readOptional('minute', NOW_MS - HOUR_MS);
+    await expect(response).rejects.toBe(error);
+  },
+);
+
+test.each([
+  ['that is expected is used', [3, 1], [[3, 1]], [3, 1]],
+  ['without an expectation is used', undefined, [[0, 0]], [0, 0]],
+  [
+    'below it by one counter is requested again',
+    [3, 1],
+    [
+      [9, 0],
+      [9, 1],
+    ],
+    [9, 1],
+  ],
+  [
+    'is used if the second one is lower',
+    [3, 1],
+    [
+      [2, 1],
+      [1, 0],
+    ],
+    [2, 1],
+  ],
+  [
+    'is replaced by one of the same size',
+    [3, 1],
+    [
+      [3, 0],
+      [2, 1],
+    ],
+    [2, 1],
+  ],
+  [
+    'is requested twice at most',
+    [3, 1],
+    [
+      [0, 0],
+      [1, 0],
+    ],
+    [1, 0],
+  ],
+])('a response %s', async (_, expected, served, used) => {
+  const requests: Requested[] = [];
+  const reader = readerOf(
+    () => responseOf({ x: served[requests.length - 1] ?? [] }, 'minute'),
+    requests,
+  );
+  const { sums } = await reader.readAgainIfBelow(expected, 'minute', NOW_MS - HOUR_MS);
+  expect(sums).toEqual(used);
+  expect(requests).toHaveLength(served.length);
+});
+
+/** A response to a window of so many minutes. */
+function windowOf(minutes: number, aggregation = 'day', counts = [1, 0]): WindowResponse {
+  const [startMs, endMs] = [NOW_MS - minutes * MINUTE_MS, NOW_MS];
+  const response = responseOf({ x: counts }, aggregation);
+  return { ...response, sums: counts, window: { startMs, endMs }, toMs: endMs };
+}
+
+test.each([
+  ['minute', 24 * 60, false],
+  ['minute', 10, false],
+  ['day', 24 * 60, true],
+  ['quarter', 31, true],
+  ['day', 30, false],
+])('a response by %s to a window of %d minutes is forced: %s', (aggregation, minutes, expected) => {
+  expect(isForced(windowOf(minutes, aggregation))).toBe(expected);
+});
+
+describe('halves of a window of two hours', () => {
+  /** Reads them from successive sums, each of people who came in. */
+  async function readHalves(served: readonly (number | undefined)[]) {
+    const windows: (readonly number[])[] = [];
+    const whole = windowOf(120);
+    const chunks = await readChunks(
+      whole,
+      (fromMs, toMs) => {
+        windows.push([fromMs, toMs ?? NaN].map((ms) => (ms - whole.window.startMs) / MINUTE_MS));
+        const sum = served[windows.length - 1];
+        return Promise.resolve(sum === undefined ? undefined : windowOf(60, 'minute', [sum, 0]));
+      },
+      ({ aggregation }) => aggregation !== 'minute',
+    );
+    return { windows, sums: chunks && sumChunks(chunks) };
+  }
+  const WINDOWS = [
+    [60, 62],
+    [0, 62],
+    [60, 120],
+    [60, 62],
+  ];
+
+  test.each([
+    ['without what is in both', [1, 5, 7, 1], 11],
+    ['without what came meanwhile', [1, 5, 7, 2], 10],
+    ['with too much subtracted if the overlap became lower', [2, 5, 7, 0], 10],
+    ['without an overlap that was empty once', [0, 5, 7, 0], 12],
+    ['with the overlap in the second half alone', [1, 0, 7], 7],
+    ['with the overlap in the first half alone', [1, 5, 0], 5],
+    ['as empty', [0, 0, 0], 0],
+  ])('count people %s', async (_, served, expected) => {
+    const { windows, sums } = await readHalves(served);
+    expect(sums).toEqual([expected, 0]);
+    expect(windows).toEqual(WINDOWS.slice(0, served.length));
+  });
+
+  test.each([0, 1, 2, 3])('end after %d responses if the next is missing', async (count) => {
+    const { windows, sums } = await readHalves([1, 5, 7].slice(0, count));
+    expect(sums).toBeUndefined();
+    expect(windows).toHaveLength(count + 1);
+  });
+});
+
+test.each([
+  ['of five days start with a day', 5 * DAY_MS, 2 * DAY_MS],
+  ['of one day and an hour start with a minute', 25 * HOUR_MS, 12.5 * HOUR_MS],
+  ['of an odd number of minutes start with one', 61 * MINUTE_MS, 30 * MINUTE_MS],
+])('halves %s', async (_, lengthMs, expected) => {
+  const starts: number[] = [];
+  const whole = windowOf(lengthMs / MINUTE_MS);
+  await readChunks(
+    whole,
+    (fromMs) => {
+      starts.push(fromMs - whole.window.startMs);
+      return Promise.resolve(windowOf(1, 'minute'));
+    },
+    ({ aggregation }) => aggregation !== 'minute',
+  );
+  expect(new Set(starts)).toEqual(new Set([0, expected]));
+});
+
+describe('minutes that were forced into days are read', () => {
+  /** Reads windows that have minutes up to a length. One person came in each of these minutes. */
+  async function readParts(minutes: number, forcedAbove: number, cameAt: readonly number[]) {
+    const lengths: number[] = [];
+    const whole = windowOf(minutes);
+    const reader = readerOf(({ from, to = '' }) => {
+      const [fromMs, toMs] = [Date.parse(from), Date.parse(to)];
+      const length = (toMs - fromMs) / MINUTE_MS;
+      lengths.push(length);
+      expect(length).toBeGreaterThanOrEqual(2);
+      const came = cameAt
+        .map((minute) => whole.window.startMs + minute * MINUTE_MS)
+        .filter((ms) => ms >= fromMs && ms < toMs);
+      return responseOf(
+        came.map((key) => ({ key, counts: [1, 0] })),
+        length > forcedAbove ? 'day' : 'minute',
+      );
+    });
+    const windows = await readByMinute(reader, whole);
+    const keys = windows?.map(({ rows }) => rows.map(({ key }) => key));
+    const starts = keys?.map((ofWindow) =>
+      ofWindow.map((key) => (Number(key) - whole.window.startMs) / MINUTE_MS),
+    );
+    return { lengths, starts };
+  }
+
+  test('in halves that do not overlap, without empty ones', async () => {
+    expect(await readParts(64, 16, [3, 20, 40])).toEqual({
+      lengths: [32, 16, 16, 32, 16, 16],
+      starts: [[3], [20], [40]],
+    });
+  });
+
+  test('although only the shortest windows have them', async () => {
+    const { starts } = await readParts(64, 2, [0, 1, 63]);
+    expect(starts).toEqual([[0, 1], [63]]);
+  });
+
+  test.each([
+    ['two minutes', 16, [8, 4, 2]],
+    ['two minutes', 64, [32, 16, 8, 4, 2]],
+    ['1/32 of a long window', 32 * 60, [960, 480, 240, 120, 60]],
+  ])('until windows have %s, then not at all', async (_, minutes, lengths) => {
+    expect(await readParts(minutes, 0, [0])).toEqual({ lengths, starts: undefined });
+  });
+});
+
+test.each(['minute', 'day'])('an empty response by %s needs no request', async (aggregation) => {
+  const reader = readerOf(() => expect.unreachable());
+  expect(await readByMinute(reader, windowOf(24 * 60, aggregation, [0, 0]))).toEqual([]);
 });
 
 /** Times of records beside whole minutes, where windows begin and end. */

@@ -1,0 +1,331 @@
+/** The counts of days by minute or quarter-hour: what is added, packed, summed, and seen last. */
+import { describe, expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
+import type { Row } from '../../../src/base/model.ts';
+import { Zone } from '../../../src/counting/calendar/zone.ts';
+import {
+  addWindows,
+  countAt,
+  countInMinute,
+  DayCounter,
+  lastSeenIn,
+  packSteps,
+  positiveSums,
+  smallest,
+  stepsUntil,
+  weekdayOf,
+} from '../../../src/counting/rows/day-counts.ts';
+import type { DayCounts } from '../../../src/counting/rows/day-counts.ts';
+import { ANY_KEY_FORMAT } from '../../../src/counting/rows/key-format.ts';
+import type { KeyFormatState } from '../../../src/counting/rows/key-format.ts';
+import { CALENDAR, COPENHAGEN, NOW_MS } from '../../support/owner.ts';
+
+/** A Wednesday. */
+const DAY = CALENDAR.dayAt(NOW_MS);
+const DAY_BEFORE = CALENDAR.dayBefore(DAY);
+const QUARTER_MS = 15 * MINUTE_MS;
+const NOBODY = [0, 0];
+
+function counterOfBoth(): DayCounter {
+  return new DayCounter(CALENDAR, [DAY_BEFORE, DAY], 'people');
+}
+
+/** Returns the counts of a step of each day, by counter. */
+function countsAt(counter: DayCounter, step: number): readonly (readonly number[])[] {
+  return counter.days().map((counted) => [0, 1].map((of) => countAt(counted, of, step)));
+}
+
+/** Counts of a day by step, the first of them in step 2. */
+function countsOf(steps: readonly number[][], length: Partial<DayCounts> = {}): DayCounts {
+  const counts = steps.map((ofCounter) => Float64Array.from(ofCounter));
+  return { day: DAY, weekday: 3, stepMs: MINUTE_MS, first: 2, counts, before: NOBODY, ...length };
+}
+
+describe('a counter of two days', () => {
+  const LAST = 24 * 60 - 1;
+
+  test.each([
+    ['first', 'step of the first day', DAY_BEFORE.startMs, 0, [[3, 1], NOBODY]],
+    ['last', 'step of the first day', DAY.startMs - 1, LAST, [[3, 1], NOBODY]],
+    ['first', 'step of the last day', DAY.startMs, 0, [NOBODY, [3, 1]]],
+    ['second', 'step of the last day', DAY.startMs + MINUTE_MS, 1, [NOBODY, [3, 1]]],
+    ['last', 'step of the last day', DAY.endMs - 1, LAST, [NOBODY, [3, 1]]],
+  ])('adds to the %s %s', (_, _step, atMs, step, expected) => {
+    const counter = counterOfBoth();
+    counter.add(NOW_MS, [1, 1]);
+    counter.add(atMs, [5, 1]);
+    counter.add(atMs, [2, 0], -1);
+    expect(countsAt(counter, step)).toEqual(expected);
+    expect(counter.days().map(({ before }) => before)).toEqual([NOBODY, NOBODY]);
+  });
+
+  test('adds what is dated before the days up, by counter, for the first one', () => {
+    const counter = counterOfBoth();
+    counter.add(DAY_BEFORE.startMs - 1, [5, 1]);
+    counter.add(DAY_BEFORE.startMs - DAY_MS, [2, 2]);
+    counter.add(DAY_BEFORE.startMs - DAY_MS, [1, 0], -1);
+    const days = counter.days();
+    expect(days.map(({ before }) => before)).toEqual([[6, 3], NOBODY]);
+    expect(days.map(positiveSums)).toEqual([NOBODY, NOBODY]);
+  });
+
+  test('ignores what is dated after the days', () => {
+    const counter = counterOfBoth();
+    counter.add(DAY.endMs, [5, 1]);
+    expect(counter.days()).toEqual(counterOfBoth().days());
+  });
+
+  test('returns days that do not change when counts are added', () => {
+    const counter = counterOfBoth();
+    counter.add(DAY.startMs, [100_000, 0]);
+    const [, day] = counter.days();
+    counter.add(DAY.startMs, [1, 1]);
+    counter.add(DAY_BEFORE.startMs - 1, [1, 1]);
+    expect(day && positiveSums(day)).toEqual([100_000, 0]);
+    expect(day?.before).toEqual(NOBODY);
+  });
+
+  test('adds counts of one of the days', () => {
+    const earlier = counterOfBoth();
+    earlier.add(DAY_BEFORE.startMs - 1, [1, 2]);
+    [3, 4, 5].forEach((minute) => {
+      earlier.add(DAY.startMs + minute * MINUTE_MS, [minute, 1]);
+    });
+    const counter = counterOfBoth();
+    counter.add(DAY_BEFORE.startMs - 1, [1, 0]);
+    counter.add(DAY.startMs + 4 * MINUTE_MS, [2, 0]);
+    earlier.days().forEach((day) => {
+      counter.addDay(day);
+    });
+    expect([2, 3, 4, 5, 6].map((step) => countsAt(counter, step))).toEqual([
+      [NOBODY, NOBODY],
+      [NOBODY, [3, 1]],
+      [NOBODY, [6, 1]],
+      [NOBODY, [5, 1]],
+      [NOBODY, NOBODY],
+    ]);
+    expect(counter.days()[0]?.before).toEqual([2, 2]);
+  });
+
+  test('has a step for each part of a quarter-hour at the end of a day', () => {
+    const day = { startMs: DAY.startMs, endMs: DAY.startMs + 20 * MINUTE_MS };
+    const counter = new DayCounter(CALENDAR, [day], 'people', QUARTER_MS);
+    counter.add(day.startMs + 14 * MINUTE_MS, [1, 0]);
+    counter.add(day.startMs + 19 * MINUTE_MS, [2, 0]);
+    expect([0, 1].map((step) => countsAt(counter, step))).toEqual([[[1, 0]], [[2, 0]]]);
+  });
+});
+
+describe('windows', () => {
+  const KEY_FORMAT: KeyFormatState = {
+    status: 'detected',
+    formats: [{ form: 'epoch_milliseconds', zone: 'written' }],
+  };
+  const WINDOWS = [
+    { startMs: DAY.startMs, endMs: DAY.startMs + HOUR_MS },
+    { startMs: DAY.startMs + HOUR_MS, endMs: DAY.startMs + 2 * HOUR_MS },
+  ] as const;
+
+  /** Rows of minutes after the day's start, in each of which one person came in. */
+  function rowsAt(...minutes: readonly number[]): readonly Row[] {
+    return minutes.map((minute) => ({ key: DAY.startMs + minute * MINUTE_MS, counts: [1, 0] }));
+  }
+
+  test('that include both edges count the minute between them once', () => {
+    const counter = counterOfBoth();
+    const samples = [
+      { rows: rowsAt(5, 60), window: WINDOWS[0] },
+      { rows: rowsAt(60, 70), window: WINDOWS[1] },
+    ];
+    expect(addWindows(counter, samples, KEY_FORMAT, COPENHAGEN)).toBe(true);
+    expect(counter.days().map(positiveSums)).toEqual([NOBODY, [3, 0]]);
+  });
+
+  test('count what is dated outside if there is only one', () => {
+    const counter = counterOfBoth();
+    const samples = [{ rows: rowsAt(-3 * 24 * 60, -10, 5, 90), window: WINDOWS[0] }];
+    expect(addWindows(counter, samples, KEY_FORMAT, COPENHAGEN)).toBe(true);
+    expect(counter.days().map(positiveSums)).toEqual([
+      [1, 0],
+      [2, 0],
+    ]);
+    expect(counter.days()[0]?.before).toEqual([1, 0]);
+  });
+
+  test.each([
+    ['a key is no time', [{ key: 'x', counts: [1, 0] }], KEY_FORMAT],
+    ['the format is not detected', [], ANY_KEY_FORMAT],
+  ])('cannot be added if %s', (_, rows, keyFormat) => {
+    const last = { rows: [...rowsAt(65), ...rows], window: WINDOWS[1] };
+    const first = { rows: [], window: WINDOWS[0] };
+    for (const samples of [[last], [first, last]]) {
+      expect(addWindows(counterOfBoth(), samples, keyFormat, COPENHAGEN)).toBe(false);
+    }
+  });
+});
+
+test.each([
+  ['Pacific/Auckland', 2026, 10, 18, 3],
+  ['America/Los_Angeles', 2026, 10, 18, 3],
+  ['Europe/Copenhagen', 2026, 10, 22, 0],
+])('the weekday in %s is the local one', (timezone, year, month, date, expected) => {
+  const zone = new Zone(timezone);
+  for (const hour of [0, 23]) {
+    const startMs = zone.instantOfWall(Date.UTC(year, month, date, hour));
+    expect(weekdayOf({ zone }, { startMs, endMs: startMs + DAY_MS })).toBe(expected);
+  }
+});
+
+test.each([
+  [
+    'nobody',
+    [
+      [0, 0, 0],
+      [0, 0, 0],
+    ],
+    0,
+    [[], []],
+  ],
+  [
+    'both ends',
+    [
+      [0, 1, 0, 2, 0],
+      [0, 0, 3, 0, 0],
+    ],
+    1,
+    [
+      [1, 0, 2],
+      [0, 3, 0],
+    ],
+  ],
+  [
+    'different ends',
+    [
+      [0, 0, 1, 0],
+      [0, 2, 0, 0],
+    ],
+    1,
+    [
+      [0, 1],
+      [2, 0],
+    ],
+  ],
+  [
+    'the first and the last step',
+    [
+      [1, 0, 0],
+      [0, 0, 2],
+    ],
+    0,
+    [
+      [1, 0, 0],
+      [0, 0, 2],
+    ],
+  ],
+  ['a correction', [[0, -1, 0]], 1, [[-1]]],
+])('steps that counted %s are packed', (_, steps, first, expected) => {
+  const packed = packSteps(steps.map((ofCounter) => Float64Array.from(ofCounter)));
+  expect(packed.first).toBe(first);
+  expect(packed.counts.map((counts) => [...counts])).toEqual(expected);
+});
+
+test.each([
+  [Uint8Array, [0, 255]],
+  [Int16Array, [0, 256]],
+  [Int16Array, [-1, 1]],
+  [Int16Array, [-32_768, 32_767]],
+  [Float64Array, [1, 32_768]],
+  [Float64Array, [0.5]],
+])('%o holds %j', (type, counts) => {
+  expect(smallest(Float64Array.from(counts))).toEqual(type.from(counts));
+});
+
+describe('a minute has', () => {
+  test.each([
+    [1, 0],
+    [2, 5],
+    [3, 7],
+    [4, 0],
+  ])('its own counts: minute %d', (minute, expected) => {
+    expect(
+      countInMinute(
+        countsOf([
+          [0, 0],
+          [5, 7],
+        ]),
+        1,
+        minute,
+      ),
+    ).toBe(expected);
+  });
+
+  test.each([
+    [29, 0],
+    [30, 1],
+    [44, 1],
+    [45, 2],
+    [59, 2],
+    [60, 0],
+  ])('a part of its quarter-hour: minute %d', (minute, expected) => {
+    const counted = countsOf([[15, 30]], { stepMs: QUARTER_MS });
+    expect(countInMinute(counted, 0, minute)).toBe(expected);
+  });
+
+  test.each([
+    [29, 0],
+    [44, 1],
+    [45, 3],
+    [48, 3],
+    [49, 0],
+    [60, 0],
+  ])('a part of a running window of four minutes: minute %d', (minute, expected) => {
+    const lastStepEndMs = DAY.startMs + 49 * MINUTE_MS;
+    const counted = countsOf([[15, 12]], { stepMs: QUARTER_MS, lastStepEndMs });
+    expect(countInMinute(counted, 0, minute)).toBe(expected);
+  });
+});
+
+test('sums ignore steps below 0', () => {
+  expect(
+    positiveSums(
+      countsOf([
+        [2, -1, 3],
+        [-4, 0, 0],
+      ]),
+    ),
+  ).toEqual([5, 0]);
+});
+
+test.each([
+  [-1, []],
+  [2, []],
+  [3, [1]],
+  [4.9, [1, 2]],
+  [5, [1, 2, 3]],
+  [9, [1, 2, 3]],
+])('steps that are over after %d quarter-hours: %j', (quarters, expected) => {
+  const counted = countsOf([[1, 2, 3]], { stepMs: QUARTER_MS });
+  const until = stepsUntil(counted, DAY.startMs + quarters * QUARTER_MS);
+  expect(until).toEqual({ ...counted, counts: [Float64Array.from(expected)] });
+});
+
+describe('the last step that counted anybody', () => {
+  /** Minutes 2 to 6. */
+  const COUNTED = countsOf([
+    [1, 0, 0, 0, -1],
+    [0, 0, 2, 0, 0],
+  ]);
+
+  test.each([
+    ['is of any counter', undefined, undefined, 4],
+    ['is of one counter', undefined, 0, 2],
+    ['begins before the end', 4 * MINUTE_MS, undefined, 2],
+    ['may end later', 4 * MINUTE_MS + 1, undefined, 4],
+    ['is of one counter before the end', 4 * MINUTE_MS, 1, undefined],
+    ['is not before the first one', 2 * MINUTE_MS, undefined, undefined],
+    ['is not before the day', -HOUR_MS, undefined, undefined],
+  ])('%s', (_, endMs, counter, expected) => {
+    const lastSeenMs = lastSeenIn(COUNTED, endMs && DAY.startMs + endMs, counter);
+    expect(lastSeenMs).toBe(expected && DAY.startMs + expected * MINUTE_MS);
+  });
+});
