@@ -38,7 +38,7 @@ async function startWithRules(blocks?: string): Promise<Prometheus> {
 
 test.each<readonly [string, () => Promise<string | undefined>]>([
   ['without history', () => Promise.resolve(undefined)],
-  ['with five weeks of history', () => historyOfDemo(folder)],
+  ['with five weeks of history of riverside', () => historyOfDemo(folder, 1)],
 ])(
   'a Prometheus %s raises them',
   async (_, history) => {

@@ -1,4 +1,4 @@
-/** Five weeks of history of the demo's customers, as a newcomer gets them: by `backfill` and promtool. */
+/** Five weeks of history of the first of the demo's customers, as a newcomer gets them: by `backfill` and promtool. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { BREAKDOWNS } from '../../../src/base/model.ts';
@@ -15,8 +15,8 @@ export const FIVE_WEEKS_MS = 900_000;
  * Writes blocks up to the minute before, with every breakdown, job="library" and
  * instance="localhost:10096". Returns their folder, which is in the given one.
  */
-export async function historyOfDemo(folder: string): Promise<string> {
-  const { service, simulator } = await startSimulation({ customers: 5, seed: 1 }, '127.0.0.1:0');
+export async function historyOfDemo(folder: string, customers = 5): Promise<string> {
+  const { service, simulator } = await startSimulation({ customers, seed: 1 }, '127.0.0.1:0');
   try {
     const config = join(folder, 'config.yaml');
     const settings = { service: { max_requests_per_second: 1_000 }, breakdowns: BREAKDOWNS };
