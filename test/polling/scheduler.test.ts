@@ -152,6 +152,21 @@ describe('a poll', () => {
     expect(new Set(fixture.ended)).toEqual(new Set(['timeout', undefined]));
   });
 
+  test('that succeeds after a failure says in the log that polling recovered', async () => {
+    await using fixture = new SchedulerFixture();
+    const failing = fixture.polled('a', () =>
+      fixture.clock.monotonicMs() < MINUTE_MS
+        ? Promise.reject(new ServiceError('server', 'status 503', { status: 503 }))
+        : Promise.resolve(GOOD),
+    );
+    await fixture.run([failing], 2 * MINUTE_MS);
+    const lines = fixture.lines.map(({ msg }) => msg);
+    expect(lines.filter((msg) => String(msg).startsWith('poll'))).toEqual([
+      'poll failed',
+      'polling recovered',
+    ]);
+  });
+
   test('that is stopped changes nothing', async () => {
     await using fixture = new SchedulerFixture();
     const dead = fixture.polled('dead', hang);
@@ -265,6 +280,45 @@ describe('baselines', () => {
     expect(slow).toMatchObject([
       { msg: 'service too slow for the polling interval', customer: 'c0', interval_seconds: 1 },
     ]);
+  });
+});
+
+describe('a poll that needs a newer baseline', () => {
+  function of(entered: number): AggregatedResponse {
+    return { ...GOOD, rows: [{ key: 1, counts: [entered, 1] }] };
+  }
+
+  /** Twenty came in; from the second minute on, the response is `later`. */
+  function changed(fixture: SchedulerFixture, later: AggregatedResponse): PolledCustomer {
+    return fixture.polled('changed', () =>
+      Promise.resolve(fixture.clock.monotonicMs() < MINUTE_MS ? of(20) : later),
+    );
+  }
+
+  function requestsOf(fixture: SchedulerFixture, fromMs: number) {
+    return fixture.requests
+      .filter(({ customer, atMs }) => customer === 'changed' && atMs >= fromMs)
+      .map(({ question, atMs }) => [question.aggregation, atMs]);
+  }
+
+  test('reads it at once', async () => {
+    await using fixture = new SchedulerFixture();
+    const customer = changed(fixture, { ...of(21), aggregation: 'day' });
+    await fixture.run([customer], 1.5 * MINUTE_MS);
+    expect(requestsOf(fixture, 1)).toContainEqual(['day', MINUTE_MS]);
+    expect(fixture.healthOf(customer)).toEqual({ polls: 2, failures: 0, skipped: 0 });
+    expect(fixture.enteredOf(customer).total).toBe(21);
+  });
+
+  test('waits for a slot if it can: it reads the last minutes once, and the baseline later', async () => {
+    await using fixture = new SchedulerFixture({ maxRequestsPerSecond: 0.1 });
+    const customer = changed(fixture, of(40));
+    await fixture.run([fixture.polled('dead', hang), customer], 2.5 * MINUTE_MS - 1);
+    expect(requestsOf(fixture, MINUTE_MS)).toEqual([['minute', 1.5 * MINUTE_MS]]);
+    expect(fixture.enteredOf(customer).total).toBe(20);
+    await fixture.clock.advance(MINUTE_MS);
+    expect(requestsOf(fixture, 3 * MINUTE_MS)).toContainEqual(['day', 3 * MINUTE_MS]);
+    expect(fixture.enteredOf(customer).total).toBe(40);
   });
 });
 

@@ -1,0 +1,90 @@
+/** One try of a poll: how long it may take, and for what. */
+import { expect, test } from 'vitest';
+import { ServiceError } from '../../src/base/errors.ts';
+import type { PlannedPoll, PollEnd } from '../../src/counting/customer-poll.ts';
+import type { PollJob } from '../../src/polling/job.ts';
+import { deadlineMs, tryPoll } from '../../src/polling/try-poll.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+import { GOOD, hang, jobAt, MINUTE_MS } from './fixture.ts';
+
+const QUESTION = { endpoint: 'peoplecount', aggregation: 'minute', from: '2026-11-19' } as const;
+const END: PollEnd = { result: 'accepted', notes: [], canWait: false, commit() {} };
+
+/** A job whose service answers at once. */
+function quickJob(): PollJob {
+  return { ...jobAt(0), client: { query: () => Promise.resolve(GOOD) } };
+}
+
+/** Tries a poll that may take ten seconds. */
+function tried(
+  clock: VirtualClock,
+  poll: PlannedPoll['poll'],
+  job = quickJob(),
+): Promise<PollEnd | ServiceError> {
+  const attempt = { plan: 'baseline', isUrgent: false, deadlineMs: 10_000 } as const;
+  const planned = { plan: 'baseline', canWait: false, poll } as const;
+  return tryPoll(job, planned, attempt, clock, new AbortController());
+}
+
+test.each([
+  ['first', 'baseline', MINUTE_MS, 30],
+  ['first', 'breakdown', MINUTE_MS, 30],
+  ['first', 'recent', MINUTE_MS, 54],
+  ['scheduled', 'recent', MINUTE_MS, 54],
+  ['scheduled', 'baseline', MINUTE_MS, 120],
+  ['extra', 'baseline', 5 * MINUTE_MS, 270],
+] as const)('a %s poll that reads a %s every %d ms may take %d s', (phase, plan, intervalMs, s) => {
+  expect(deadlineMs({ ...jobAt(0), phase, intervalMs }, plan)).toBe(s * 1_000);
+});
+
+test('optional requests are sent in the first half of the time, others to its end', async () => {
+  const clock = new VirtualClock(0);
+  // Not at the start of the clock.
+  await clock.advance(1_000);
+  const sent: (readonly [necessity: string, afterMs: number])[] = [];
+  const end = tried(clock, async (_, query) => {
+    const startMs = clock.monotonicMs();
+    for (const [waitMs, necessity] of [
+      [4_999, 'optional'],
+      [1, 'optional'],
+      [4_999, undefined],
+    ] as const) {
+      await clock.sleep(waitMs);
+      const error = await query(QUESTION, necessity).then(
+        () => sent.push([necessity ?? 'necessary', clock.monotonicMs() - startMs]),
+        (refused: unknown) => refused,
+      );
+      expect(error instanceof ServiceError).toBe(clock.monotonicMs() - startMs === 5_000);
+    }
+    return END;
+  });
+  await clock.advance(10_000);
+  expect(await end).toBe(END);
+  expect(sent).toEqual([
+    ['optional', 4_999],
+    ['necessary', 9_999],
+  ]);
+});
+
+test('requests are aborted at the deadline, and no timer is left of a try that ended before', async () => {
+  const clock = new VirtualClock(0);
+  const hanging = tried(
+    clock,
+    async (_, query) => {
+      await query(QUESTION);
+      return END;
+    },
+    { ...jobAt(0), client: { query: hang } },
+  );
+  await clock.advance(9_999);
+  expect(clock.sleepers).toBe(1);
+  await clock.advance(1);
+  expect(await hanging).toMatchObject({ reason: 'timeout' });
+  await tried(clock, () => Promise.resolve(END));
+  expect(clock.sleepers).toBe(0);
+});
+
+test('an error that is none of the service is thrown', async () => {
+  const mistake = new TypeError('a mistake of ours');
+  await expect(tried(new VirtualClock(0), () => Promise.reject(mistake))).rejects.toBe(mistake);
+});
