@@ -11,6 +11,8 @@ export type OpeningHoursParser = (text: string, holidays: string | undefined) =>
 const MAX_TEXT_CHARACTERS = 1_000;
 /** The next change is looked for so far ahead. */
 const HORIZON_MS = 366 * DAY_MS;
+/** So many years are verified where the date of Easter matters: it may be a month later in another one. */
+const EASTER_YEARS = 30;
 
 /** Warnings of the library about style. Any other warning means that it guessed, which is refused. */
 const STYLE_WARNINGS: ReadonlySet<string> = new Set([
@@ -62,11 +64,10 @@ export function parseOpeningHours(text: string, holidays: string | undefined): O
 
 /**
  * Returns the rules with spaces in place of comments, so that problems keep their places. For the library,
- * hours with a comment and without `open` are unknown: neither open nor closed. What follows `||` is left
- * out if it is only a comment.
+ * hours with a comment and without `open` are unknown: neither open nor closed.
  */
 function withoutComments(text: string): string {
-  const comment = /(?:\|\|\s*)?"[^"]*"(?:\s*:)?/g;
+  const comment = /"[^"]*"(?:\s*:)?/g;
   // The library takes very long to read spaces at the start.
   return text.replaceAll(comment, (found) => ' '.repeat(found.length)).trim();
 }
@@ -84,22 +85,30 @@ export function createOpeningHoursParser(): OpeningHoursParser {
 
 function compile(text: string, holidays: string | undefined): Library {
   let library: Library;
+  let warnings: ReturnType<Library['getStructuredWarnings']>;
   try {
     library = new Library(text, placeOf(holidays), { mode: 0 } as Options);
-    // Some mistakes show only when it is evaluated, and in one half of a year.
-    for (const month of [0, 6]) {
-      nextChange(library, Date.UTC(2026, month, 1));
+    if (/easter/i.test(text)) {
+      checkEaster(library);
     }
+    warnings = library.getStructuredWarnings();
   } catch (error) {
     throw new Error(explain(String(error), holidays));
   }
-  const warning = library.getStructuredWarnings().find(({ type }) => !STYLE_WARNINGS.has(type));
+  const warning = warnings.find(({ type }) => !STYLE_WARNINGS.has(type));
   if (warning !== undefined) {
     const better = library.prettifyValue({});
     const advice = better === text ? firstSentence(warning.message) : `write it as ${better}`;
     throw new Error(`ambiguous: ${advice}`);
   }
   return library;
+}
+
+/** Throws if days before or after Easter are in another year: always, or if the rule has a year. */
+function checkEaster(library: Library): void {
+  for (let month = 0; month < 12 * EASTER_YEARS; month += 3) {
+    library.getState(new Date(Date.UTC(2026, month, 1)));
+  }
 }
 
 function firstSentence(message: string): string {

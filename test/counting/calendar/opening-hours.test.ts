@@ -1,12 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import {
   createOpeningHoursParser,
   HOLIDAY_REGIONS,
   parseOpeningHours,
 } from '../../../src/counting/calendar/opening-hours.ts';
+import type { OpeningHours } from '../../../src/counting/calendar/opening-hours.ts';
 
 const LIBRARY_HOURS = 'Mo-Fr 08:00-20:00; Sa 10:00-16:00; PH off';
 const COPENHAGEN = 'Europe/Copenhagen';
@@ -198,6 +200,19 @@ test.each([
     undefined,
     'invalid syntax at character 8: You have specified a week date greater then 53',
   ],
+  [
+    '08:00-20:00; 2026 easter +1 day off',
+    undefined,
+    'invalid syntax at character 32: The movable day easter plus 1 days is not in the year of the movable day anymore',
+  ],
+  [
+    // In 2035: Easter is on 25 March.
+    '08:00-20:00; easter -85 days off',
+    undefined,
+    'invalid syntax at character 29: The movable day easter plus -85 days is not in the year of the movable day anymore',
+  ],
+  // The iterator of the opening_hours library fails.
+  ['PH 2026 easter Mo', 'us', INVALID],
   ['PH off', undefined, 'PH needs the key holidays, as in holidays: dk'],
   [
     'PH off',
@@ -245,6 +260,40 @@ test.each([
   const midnight = Date.UTC(2026, 0, 15);
   const open = [7, 8, 19, 20].map((hour) => hours.isOpenAt(midnight + hour * 3_600_000, 'UTC'));
   expect(open).toEqual([false, true, true, false]);
+});
+
+const WORDS =
+  'Mo|Mo-Fr|Sa,Su|PH|PH +1 day|Jan|Feb 29|Dec 25-Jan 06|2026|2026-2027|2040|week 01-53/2|Mo[-1]|Mo[1] +1 day|' +
+  'easter|easter +1 day|easter -2 days|easter -90 days|2026 easter|24/7|08:00-20:00|22:00-02:00|off|open|;|,|"x"|||';
+
+test('any words are hours that say when they are open at any instant, or an error', () => {
+  let valid = 0;
+  function parsed(text: string): OpeningHours | Error {
+    try {
+      return parseOpeningHours(text, 'us');
+    } catch (error) {
+      return error as Error;
+    }
+  }
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom(...WORDS.split('|')), { minLength: 1, maxLength: 6 }),
+      fc.array(fc.date({ min: new Date('2020'), max: new Date('2050'), noInvalidDate: true })),
+      (words, instants) => {
+        const hours = parsed(words.join(' '));
+        if (hours instanceof Error) {
+          return;
+        }
+        valid += 1;
+        for (const atMs of instants.map((instant) => instant.getTime())) {
+          expect(hours.isOpenAt(atMs, COPENHAGEN)).toBeTypeOf('boolean');
+          expect(hours.nextChangeAfter(atMs, COPENHAGEN)).toBeGreaterThan(atMs);
+        }
+      },
+    ),
+    { seed: 46, numRuns: 300 },
+  );
+  expect(valid).toBeGreaterThan(50);
 });
 
 test('the list of holiday regions is that of the opening_hours library', () => {
