@@ -58,7 +58,8 @@ test('a release needs every test, and nothing lets it go on without', () => {
   for (const command of [
     "tests 'npm test' npm test",
     "tests 'end to end' npm run test:e2e",
-    "check 'container image' .ci/image",
+    'start image .ci/image',
+    "check 'container image' ended image",
   ]) {
     expect(commands).toContain(`\n${command}\n`);
   }
