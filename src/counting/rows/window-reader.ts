@@ -189,8 +189,8 @@ const MAX_CHUNKS = 32;
 
 /**
  * Returns responses by `minute` that have counts, for what no counter needs: their edges may be in two
- * of them. Undefined if the service forces another aggregation even for a small part of the window, or
- * the poll has no time.
+ * of them, or in none. Undefined if the service forces another aggregation even for a small part of the
+ * window, or the poll has no time.
  */
 export async function readByMinute(
   reader: WindowReader,
