@@ -1,6 +1,6 @@
 /**
  * What deploy/kubernetes builds, and that its parts fit together and the exporter. No cluster has run
- * it. After a change of prometheus/rules, `vitest run … --update kubernetes` writes the rules anew.
+ * it. After a change of prometheus/rules, `vitest run … kubernetes --update` writes the rules anew.
  */
 import { readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';

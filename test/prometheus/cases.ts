@@ -390,11 +390,21 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     {},
     12,
   ],
-  'one branch of three counts: the others may be closed': [
+  'two branches of three are dead: half of the others count': [
+    {
+      ...ofBranch('101', { ...DEAD, [OPEN_SINCE]: null }),
+      ...ofBranch('102', { ...DEAD, [OPEN_SINCE]: null }),
+      ...ofBranch('103', { [SEEN]: now, [EXPECTED]: 0 }),
+    },
+    { LibraryZeroTraffic: 145 },
+  ],
+  'one branch of four counts: the others may be closed, whoever logs in': [
     {
       ...ofBranch('101', { ...DEAD, [OPEN_SINCE]: null }),
       ...ofBranch('102', { ...DEAD, [EXPECTED]: 0, [OPEN_SINCE]: null }),
-      ...ofBranch('103', { [SEEN]: now, [EXPECTED]: 0 }),
+      ...ofBranch('103', { ...DEAD, [EXPECTED]: 0, [OPEN_SINCE]: null }),
+      ...ofBranch('104', { [SEEN]: now, [EXPECTED]: 0 }),
+      ...of('county', { [LOGIN_SEEN]: (minute) => now(minute) + 1_000 }),
     },
     {},
     12,
@@ -408,8 +418,14 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   ],
   'nobody is counted in any branch, but patrons log in': [
     { ...ofBranch('101', DEAD), ...ofBranch('102', DEAD), ...of('county', { [LOGIN_SEEN]: now }) },
-    {},
-    12,
+    { LibraryZeroTraffic: 145 },
+  ],
+  'nobody is counted in the only branch, but patrons log in': [
+    {
+      ...ofBranch('101', { ...DEAD, [OPEN_SINCE]: null }),
+      ...of('county', { [LOGIN_SEEN]: now }),
+    },
+    { LibraryZeroTraffic: 145 },
   ],
   'five libraries of six are silent at once': [
     {
