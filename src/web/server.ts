@@ -185,9 +185,13 @@ function addRoutes(app: FastifyInstance, options: WebServerOptions, paths: WebPa
   app.setNotFoundHandler((_request, reply) => sendText(reply, 404));
 }
 
-function scrapeHandler({ exposition }: WebServerOptions): RouteHandlerMethod {
+function scrapeHandler({ exposition, ready }: WebServerOptions): RouteHandlerMethod {
   let scrapes = 0;
   return async (request, reply) => {
+    // Prometheus would take a response without customers for the end of all their series.
+    if (!ready().ready) {
+      return sendText(reply, 503, `${NAME} is not ready: ${ready().why}`);
+    }
     if (scrapes >= MAX_SCRAPES) {
       return sendText(reply, 503, `Too many scrapes in progress: the limit is ${MAX_SCRAPES}`);
     }

@@ -262,13 +262,15 @@ describe('stopping', () => {
   });
 
   test('responds to pipelined requests as the routes do', async () => {
+    let isReady = true;
     const { server, url, response, finish } = await scraping({
-      ready: () => ({ ready: false, why: 'it is stopping.' }),
+      ready: () => ({ ready: isReady, why: 'it is stopping.' }),
     });
     const { socket, ended } = await connected(url);
     socket.write(`${SCRAPE}GET /-/ready HTTP/1.1\r\nHost: x\r\n\r\n`);
     await vi.waitUntil(() => socket.bytesWritten > SCRAPE.length);
     await ask(url, '/-/ready');
+    isReady = false;
     const stopped = server.stop();
     finish();
     await response;

@@ -93,6 +93,7 @@ test.each([
   ['/-/ready', {}, 200, 'is ready.'],
   ['/-/healthy', STOPPING, 503, 'is not healthy: the polling loop makes no progress.'],
   ['/-/ready', STOPPING, 503, 'is not ready: it is stopping.'],
+  ['/metrics', STOPPING, 503, 'is not ready: it is stopping.'],
 ])('%s with %j is %d: %s', async (path, changes, status, text) => {
   const response = await ask(await urlOf(changes), path);
   expect([response.status, response.body]).toEqual([status, `library-stats-exporter ${text}\n`]);
