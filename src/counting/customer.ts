@@ -194,7 +194,9 @@ export class Customer implements MetricsSource {
 
   /** Returns the day that the history of a stream was last read for, if it was. */
   historyDay(stream: MinuteStream): Span | undefined {
-    return stream === 'people' ? this.#site.historyDay : this.#loginHistoryDay;
+    return stream === 'people'
+      ? this.#site.historyDay
+      : this.#loginHistory && this.#loginHistoryDay;
   }
 
   /** Takes the history of a day as the service has it. */

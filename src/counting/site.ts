@@ -66,9 +66,9 @@ export class Site {
     return this.#description.openingHours?.isOpenAt(atMs, this.#timezone);
   }
 
-  /** The day that the history was last read for, if it was. */
+  /** The day that the history was last read for, if it was. A step of the clock loses the history. */
   get historyDay(): Span | undefined {
-    return this.#historyDay;
+    return this.#history && this.#historyDay;
   }
 
   /** Takes the history of a day as the service has it. */

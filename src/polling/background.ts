@@ -86,8 +86,8 @@ type Ready = (queue: BackgroundQueue) => void;
 interface JobState {
   /** Ends the requests that are running, or the pause after them. */
   end?: (() => void) | undefined;
-  /** When requests may be sent again after a failure, monotonic, and how long that is after it. */
-  retry?: { readonly atMs: number; readonly pauseMs: number } | undefined;
+  /** When requests may be sent again after a failure, monotonic, how long that is after it, and the wall clock then. */
+  retry?: { readonly atMs: number; readonly pauseMs: number; readonly wallMs: number } | undefined;
 }
 
 /** Jobs for which a task is due, first come first served. */
@@ -111,10 +111,17 @@ export class BackgroundQueue {
   queue(job: PollJob): void {
     const { clock } = this.#options;
     const { end, retry } = this.#states.get(job) ?? {};
-    const isFree = end === undefined && clock.monotonicMs() >= (retry?.atMs ?? -Infinity);
-    if (isFree && this.#task.isDue(job, clock.nowMs())) {
+    const isPausing = retry !== undefined && this.#isPausing(retry);
+    if (end === undefined && !isPausing && this.#task.isDue(job, clock.nowMs())) {
       this.#queue.add(job);
     }
+  }
+
+  /** A step of the wall clock ends the pause: what failed may have been asked for another day. */
+  #isPausing({ atMs, pauseMs, wallMs }: NonNullable<JobState['retry']>): boolean {
+    const { clock } = this.#options;
+    const waitedMs = clock.monotonicMs() - (atMs - pauseMs);
+    return waitedMs < pauseMs && Math.abs(clock.nowMs() - wallMs - waitedMs) < MINUTE_MS;
   }
 
   /** Forgets the job, and aborts its requests. */
@@ -189,7 +196,7 @@ export class BackgroundQueue {
         limiter.tryLog('warn', FAILURE_MESSAGES[name], fields);
       }
       const pauseMs = Math.min(2 * (state.retry?.pauseMs ?? minRetryMs / 2), maxRetryMs);
-      state.retry = { atMs: clock.monotonicMs() + pauseMs, pauseMs };
+      state.retry = { atMs: clock.monotonicMs() + pauseMs, pauseMs, wallMs: clock.nowMs() };
     } finally {
       endDeadline();
     }

@@ -86,6 +86,26 @@ test('a history that fails is read again, less and less often, and no poll fails
   ]);
 });
 
+test('a history that failed while the clock was a day ahead is read at the next poll after it is set', async () => {
+  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
+  const { clock } = fixture;
+  const readMs: number[] = [];
+  const polled = estimated(fixture, () => {
+    readMs.push(clock.monotonicMs());
+    if (clock.aheadMs > 0) {
+      throw new ServiceError('server', 'status 503', { status: 503 });
+    }
+  });
+  fixture.start([polled]);
+  await clock.advance(2 * MINUTE_MS);
+  clock.step(24 * HOUR_MS);
+  await clock.advance(2 * MINUTE_MS);
+  clock.step(-24 * HOUR_MS);
+  await clock.advance(1.1 * MINUTE_MS);
+  expect(readMs.map((ms) => Math.floor(ms / MINUTE_MS))).toEqual([0, 3, 5]);
+  expect(polled.customer.metricsAt(clock.nowMs()).usual?.entriesToday).toBeCloseTo(6, 0);
+});
+
 test('the history waits until every customer has ended its first poll', async () => {
   await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
   const { clock, ended } = fixture;
