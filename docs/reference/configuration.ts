@@ -91,7 +91,13 @@ Exactly one of \`client_secret\` and \`client_secret_file\` is required. \`PH\` 
 \`holidays\`. A comment in \`opening_hours\` is ignored, which is a warning: hours with staff are \`staffed_hours\`. \`breakdowns\` need \`people\` in \`streams\`. Labels must not be \`customer\`, \`timezone\`, \`job\` or
 \`instance\`, nor begin with \`__\`.
 
-\`holidays\` knows the countries ${[...HOLIDAY_REGIONS.keys()].join(', ')}, and states of some of them.
+\`holidays\` knows the countries ${[...HOLIDAY_REGIONS.keys()].join(', ')}, and states of some of them. The list is that of the
+[opening_hours](https://github.com/opening-hours/opening_hours.js) library. It is today's law, also for past years, and a
+few days are missing or wrong: \`lu\` lacks 9 May, and days that were held once may be missing. Compare a year with your
+calendar. Hours add a day by \`; May 09 off\`, or \`; 2026 May 09 off\` for one year, and open on a holiday by
+\`; May 09 08:00-20:00\`, both after \`PH off\`.
+
+Rules of hours are separated by \`;\`: a text that lacks one is a problem, because it would mean all times on all days.
 
 A file with a secret that others can read is a warning.
 

@@ -83,7 +83,11 @@ export function createConfigSchema() {
       .describe(
         'When staff is there, in the same syntax. The rest of opening_hours is self-service.',
       ),
-    holidays: holidayRegion().optional().describe('The region whose public holidays PH means.'),
+    holidays: holidayRegion()
+      .optional()
+      .describe(
+        'The region whose public holidays PH means, by the law of today: some are missing (see Rules).',
+      ),
   };
   const branch = z.strictObject({
     name: text('a name such as Main Library')

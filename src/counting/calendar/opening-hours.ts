@@ -29,7 +29,6 @@ const STYLE_WARNINGS: ReadonlySet<string> = new Set([
   'public_holiday',
   'separator_for_readability',
   'switched',
-  'use_multi',
   'year_past',
 ]);
 
@@ -95,6 +94,7 @@ function compile(text: string, holidays: string | undefined): Library {
   } catch (error) {
     throw new Error(explain(String(error), holidays));
   }
+  checkSeparators(library);
   const warning = warnings.find(({ type }) => !STYLE_WARNINGS.has(type));
   if (warning !== undefined) {
     const better = library.prettifyValue({});
@@ -102,6 +102,50 @@ function compile(text: string, holidays: string | undefined): Library {
     throw new Error(`ambiguous: ${advice}`);
   }
   return library;
+}
+
+/** Days, times or a state of a rule: the place among its tokens, and the text. */
+type Selector = readonly [place: readonly [start: number, end: number, type: string], text: string];
+
+/**
+ * Throws if separators are missing: the library makes one rule of `Mo-Fr 10:00-18:00 Sa 10:00-14:00`, with all
+ * times on all days. Its documented option `get_internals` is not in its types.
+ */
+function checkSeparators(library: Library): void {
+  const options: object = { get_internals: true };
+  const [rules] = library.prettifyValue(options) as unknown as [readonly Selector[][]];
+  for (const rule of rules) {
+    const parts: Selector[][] = [];
+    for (const selector of rule.toSorted(([a], [b]) => a[0] - b[0])) {
+      const [first, last] = [parts.at(-1)?.[0] ?? selector, parts.at(-1)?.at(-1) ?? selector];
+      // Days after days with times, or times after times with days, begin another rule.
+      if (
+        parts.length === 0 ||
+        (isTime(first) !== isTime(last) && isTime(first) === isTime(selector))
+      ) {
+        parts.push([]);
+      }
+      parts.at(-1)?.push(selector);
+    }
+    const joined = textOf(rule.toSorted((a, b) => Number(isTime(a)) - Number(isTime(b))));
+    const better = parts.map(textOf).join('; ');
+    if (parts.length > 1) {
+      throw new Error(`write ; between rules, as in ${better}. Without it, this means ${joined}`);
+    }
+    if (new Set(rule.map(([[, , type]]) => type)).size < rule.length) {
+      throw new Error(`ambiguous: write it as ${better}`);
+    }
+  }
+}
+
+function isTime([[, , type]]: Selector): boolean {
+  return type === 'time' || type === 'state';
+}
+
+/** Returns a rule with commas between selectors of one type. */
+function textOf(selectors: readonly Selector[]): string {
+  const byType = Map.groupBy(selectors, ([[, , type]]) => type);
+  return Array.from(byType.values(), (alike) => alike.map(([, text]) => text).join()).join(' ');
 }
 
 /** Throws if days before or after Easter are in another year: always, or if the rule has a year. */
