@@ -44,8 +44,6 @@ export class Site {
   #inside: Inside | undefined;
   /** At the newest counts. Computed when needed, because their history may come later. */
   #usual: UsualPeople | undefined;
-  /** By start of a day. An evaluation of opening hours is slow. */
-  readonly #openSpans = new Map<number, readonly Span[]>();
 
   /** `timezone` is that of the opening hours. */
   constructor(calendar: Calendar, timezone: string, description: SiteDescription) {
@@ -56,7 +54,6 @@ export class Site {
 
   setDescription(description: SiteDescription): void {
     this.#description = description;
-    this.#openSpans.clear();
     this.#learn();
     this.#usual = undefined;
   }
@@ -85,7 +82,6 @@ export class Site {
     const { day } = counted;
     if (this.#counted?.day.startMs !== day.startMs) {
       this.#history = continueHistory(this.#calendar, this.#history, this.#counted, day);
-      this.#openSpans.clear();
     }
     this.#counted = counted;
     this.#inside = this.#insideOf(counted);
@@ -226,11 +222,6 @@ export class Site {
 
   #openSpansOf(day: Span): readonly Span[] {
     const { openingHours } = this.#description;
-    if (openingHours === undefined) {
-      return [day];
-    }
-    const spans = this.#openSpans.get(day.startMs) ?? openingHours.openSpans(day, this.#timezone);
-    this.#openSpans.set(day.startMs, spans);
-    return spans;
+    return openingHours?.openSpans(day, this.#timezone) ?? [day];
   }
 }

@@ -1,8 +1,9 @@
 /** Opening hours in OpenStreetMap's syntax: what is accepted, and when a library is open. */
-import Library from 'opening_hours';
+import type Library from 'opening_hours';
 import regions from './holiday-regions.json' with { type: 'json' };
 import { DAY_MS, MINUTE_MS } from '../../base/duration.ts';
-import { floorToMinute } from './calendar.ts';
+import { loadLibrary, WallDate } from '../../base/opening-hours-library.ts';
+import { contains } from './calendar.ts';
 import type { Span } from './calendar.ts';
 import { Zone } from './zone.ts';
 
@@ -10,7 +11,9 @@ export type OpeningHoursParser = (text: string, holidays: string | undefined) =>
 
 const MAX_TEXT_CHARACTERS = 1_000;
 /** The next change is looked for so far ahead. */
-const HORIZON_MS = 366 * DAY_MS;
+const MAX_DAYS_AHEAD = 7;
+/** The days of four weeks, and those in which the next change is looked for. */
+const MAX_KEPT_DAYS = 40;
 /** So many years are verified where the date of Easter matters: it may be a month later in another one. */
 const EASTER_YEARS = 30;
 
@@ -58,7 +61,7 @@ export function parseOpeningHours(text: string, holidays: string | undefined): O
   if (problem !== undefined) {
     throw new Error(problem);
   }
-  return new OpeningHours(withWallDate(() => compile(rules, holidays)));
+  return new OpeningHours(compile(rules, holidays));
 }
 
 /**
@@ -86,7 +89,7 @@ function compile(text: string, holidays: string | undefined): Library {
   let library: Library;
   let warnings: ReturnType<Library['getStructuredWarnings']>;
   try {
-    library = new Library(text, placeOf(holidays), { mode: 0 } as Options);
+    library = new (loadLibrary())(text, placeOf(holidays), { mode: 0 } as Options);
     if (/easter/i.test(text)) {
       checkEaster(library);
     }
@@ -151,7 +154,7 @@ function textOf(selectors: readonly Selector[]): string {
 /** Throws if days before or after Easter are in another year: always, or if the rule has a year. */
 function checkEaster(library: Library): void {
   for (let month = 0; month < 12 * EASTER_YEARS; month += 3) {
-    library.getState(new Date(Date.UTC(2026, month, 1)));
+    library.getState(new WallDate(Date.UTC(2026, month, 1)));
   }
 }
 
@@ -193,26 +196,12 @@ function explain(message: string, holidays: string | undefined): string {
     : `invalid syntax at character ${before.length}: ${firstSentence(reason)}`;
 }
 
-/** Whether it is open at a wall-clock time, and until when at least. */
-function nextChange(library: Library, wallMs: number): { open: boolean; nextMs: number } {
-  const from = new Date(wallMs);
-  const horizonMs = wallMs + HORIZON_MS;
-  const next = library.getNextChange(from, new Date(horizonMs));
-  return { open: library.getState(from), nextMs: next?.getTime() ?? horizonMs };
-}
-
-/** From `fromMs` until `untilMs` nothing changes. */
-interface Interval {
-  readonly zone: Zone;
-  readonly open: boolean;
-  readonly fromMs: number;
-  readonly untilMs: number;
-}
-
-/** One text in any zone. The last interval of each zone is kept: an evaluation is slow. */
+/** One text in any zone. The opening times of each local day are kept: an evaluation is slow. */
 export class OpeningHours {
   readonly #library: Library;
-  readonly #intervals = new Map<string, Interval>();
+  readonly #zones = new Map<string, Zone>();
+  /** In wall-clock time, by days since 1970. */
+  readonly #days = new Map<number, readonly Span[]>();
 
   constructor(library: Library) {
     this.#library = library;
@@ -220,96 +209,87 @@ export class OpeningHours {
 
   /** In the repeated hour of a day on which clocks are set back, a library is open twice. */
   isOpenAt(instantMs: number, timezone: string): boolean {
-    return this.#intervalAt(instantMs, timezone).open;
+    const wallMs = instantMs + this.#zoneOf(timezone).offsetMsAt(instantMs);
+    return this.#openOn(Math.floor(wallMs / DAY_MS)).some((span) => contains(span, wallMs));
   }
 
   /** Until when isOpenAt returns the same, at least: it may do so for longer. */
   nextChangeAfter(instantMs: number, timezone: string): number {
-    return this.#intervalAt(instantMs, timezone).untilMs;
+    let endMs = instantMs;
+    for (let day = 0; day < MAX_DAYS_AHEAD; day += 1) {
+      endMs += DAY_MS;
+      const [first] = this.openSpans({ startMs: instantMs, endMs }, timezone);
+      const changeMs = first?.startMs === instantMs ? first.endMs : first?.startMs;
+      if (changeMs !== undefined && changeMs < endMs) {
+        return changeMs;
+      }
+    }
+    return endMs;
   }
 
-  /** Returns the opening times within a span. */
+  /** Returns the opening times within a span. They continue elsewhere where clocks are set. */
   openSpans({ startMs, endMs }: Span, timezone: string): readonly Span[] {
+    const zone = this.#zoneOf(timezone);
     const spans: Span[] = [];
-    for (let atMs = startMs; atMs < endMs;) {
-      const untilMs = Math.min(endMs, this.nextChangeAfter(atMs, timezone));
-      if (this.isOpenAt(atMs, timezone)) {
-        spans.push({ startMs: atMs, endMs: untilMs });
+    for (let fromMs = startMs; fromMs < endMs;) {
+      const offsetMs = zone.offsetMsAt(fromMs);
+      const untilMs = Math.min(endMs, zone.nextTransitionAfter(fromMs));
+      const lastDay = Math.floor((untilMs + offsetMs - 1) / DAY_MS);
+      for (let day = Math.floor((fromMs + offsetMs) / DAY_MS); day <= lastDay; day += 1) {
+        for (const open of this.#openOn(day)) {
+          const openMs = Math.max(fromMs, open.startMs - offsetMs);
+          const closeMs = Math.min(untilMs, open.endMs - offsetMs);
+          if (openMs < closeMs) {
+            const isAdjacent = spans.at(-1)?.endMs === openMs;
+            const before = isAdjacent ? spans.pop() : undefined;
+            spans.push({ startMs: before?.startMs ?? openMs, endMs: closeMs });
+          }
+        }
       }
-      atMs = untilMs;
+      fromMs = untilMs;
     }
     return spans;
   }
 
-  #intervalAt(instantMs: number, timezone: string): Interval {
-    const last = this.#intervals.get(timezone);
-    if (last !== undefined && instantMs >= last.fromMs && instantMs < last.untilMs) {
-      return last;
-    }
-    const zone = last?.zone ?? new Zone(timezone);
-    const interval = withWallDate(() => this.#evaluate(instantMs, zone));
-    this.#intervals.set(timezone, interval);
-    return interval;
+  #zoneOf(timezone: string): Zone {
+    const zone = this.#zones.get(timezone) ?? new Zone(timezone);
+    this.#zones.set(timezone, zone);
+    return zone;
   }
 
-  /** Opening hours are wall-clock times, which continue elsewhere where clocks are set. */
-  #evaluate(fromMs: number, zone: Zone): Interval {
-    const offsetMs = zone.offsetMsAt(fromMs);
-    try {
-      const { open, nextMs } = nextChange(this.#library, fromMs + offsetMs);
-      const untilMs = Math.min(nextMs - offsetMs, zone.nextTransitionAfter(fromMs));
-      return { zone, open, fromMs, untilMs };
-    } catch {
-      // The iterator fails in the weeks before a holiday that is observed in the year before, as
-      // New Year's Day of 2028 in the United States. The state at one instant is right even then.
-      const open = this.#library.getState(new Date(fromMs + offsetMs));
-      return { zone, open, fromMs, untilMs: floorToMinute(fromMs) + MINUTE_MS };
+  #openOn(day: number): readonly Span[] {
+    const known = this.#days.get(day);
+    if (known !== undefined) {
+      return known;
     }
+    const open = evaluate(this.#library, day * DAY_MS);
+    const [oldest] = this.#days.keys();
+    if (oldest !== undefined && this.#days.size >= MAX_KEPT_DAYS) {
+      this.#days.delete(oldest);
+    }
+    this.#days.set(day, open);
+    return open;
   }
 }
 
-const SystemDate = Date;
-
-/**
- * A Date whose local fields are its UTC fields: the opening_hours library reads local time, which
- * here is the wall-clock time of any zone, without gaps and repeated hours.
- */
-const WallDate = createWallDate();
-
-/**
- * Runs a synchronous calculation of the library with `Date` replaced by {@link WallDate} and without
- * its console output. Nothing else can run meanwhile.
- */
-function withWallDate<Result>(calculate: () => Result): Result {
-  const { error, warn } = console;
-  const { Date: before } = globalThis;
-  globalThis.Date = WallDate;
-  Object.assign(console, { error() {}, warn() {} });
+/** Returns the opening times of the day that starts at `startMs`, all in wall-clock time. */
+function evaluate(library: Library, startMs: number): readonly Span[] {
+  const endMs = startMs + DAY_MS;
   try {
-    return calculate();
-  } finally {
-    globalThis.Date = before;
-    Object.assign(console, { error, warn });
-  }
-}
-
-function createWallDate(): DateConstructor {
-  class Wall extends SystemDate {
-    /** Without arguments it is 1970: the library cannot read the clock. */
-    constructor(...parts: readonly number[]) {
-      const [year = 0, month = 0, ...rest] = parts;
-      super(parts.length > 1 ? SystemDate.UTC(year, month, ...rest) : year);
+    return library
+      .getOpenIntervals(new WallDate(startMs), new WallDate(endMs))
+      .map(([from, to]) => ({ startMs: from.getTime(), endMs: to.getTime() }));
+  } catch {
+    // The iterator fails in the weeks before a holiday that is observed in the year before, as
+    // New Year's Day of 2028 in the United States. The state at one instant is right even then.
+    const minutes: Span[] = [];
+    for (let atMs = startMs; atMs < endMs; atMs += MINUTE_MS) {
+      if (library.getState(new WallDate(atMs))) {
+        minutes.push({ startMs: atMs, endMs: atMs + MINUTE_MS });
+      }
     }
+    return minutes;
   }
-  for (const name of Object.getOwnPropertyNames(SystemDate.prototype)) {
-    if (name.includes('UTC')) {
-      Object.defineProperty(Wall.prototype, name.replace('UTC', ''), {
-        value: Reflect.get(SystemDate.prototype, name),
-      });
-    }
-  }
-  // `Date()` without `new` is a string; the library does not call it.
-  return Wall as DateConstructor;
 }
 
 /**

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
+import type Library from 'opening_hours';
 import { describe, expect, test, vi } from 'vitest';
 import {
   createOpeningHoursParser,
@@ -102,15 +103,29 @@ describe('opening hours', () => {
     expect(hours.nextChangeAfter(noon, 'UTC')).toBe(noon + 8 * 3_600_000);
   });
 
-  test('that never change stay as they are for a year at least', () => {
+  test('that never change stay as they are for a week at least', () => {
     const hours = parseOpeningHours('24/7', undefined);
     const fromMs = Date.parse('2026-01-15');
-    const YEAR_MS = 366 * 86_400_000;
-    expect(hours.nextChangeAfter(fromMs, 'UTC')).toBe(fromMs + YEAR_MS);
-    expect(hours.openSpans({ startMs: fromMs, endMs: fromMs + 2 * YEAR_MS }, 'UTC')).toEqual([
-      { startMs: fromMs, endMs: fromMs + YEAR_MS },
-      { startMs: fromMs + YEAR_MS, endMs: fromMs + 2 * YEAR_MS },
+    const weekMs = 7 * 86_400_000;
+    expect(hours.nextChangeAfter(fromMs, 'UTC')).toBe(fromMs + weekMs);
+    const span = { startMs: fromMs, endMs: fromMs + 60 * weekMs };
+    expect(hours.openSpans(span, 'UTC')).toEqual([span]);
+  });
+
+  test('of a local day are evaluated once, for whatever site, zone and question', () => {
+    const getOpenIntervals = vi.fn<Library['getOpenIntervals']>((from) => [
+      [from, from, false, undefined],
     ]);
+    const hours = new OpeningHours(
+      Object.assign(Object.create(null), { getOpenIntervals }) as Library,
+    );
+    const day = { startMs: Date.parse('2026-01-15'), endMs: Date.parse('2026-01-16') };
+    for (const zone of ['UTC', 'UTC', 'Africa/Abidjan']) {
+      hours.openSpans(day, zone);
+      hours.isOpenAt(day.startMs, zone);
+      hours.isOpenAt(day.endMs - 1, zone);
+    }
+    expect(getOpenIntervals.mock.calls.map(([from]) => from.getTime())).toEqual([day.startMs]);
   });
 
   test('give the opening times within a span, cut at its edges', () => {
