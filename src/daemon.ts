@@ -41,10 +41,7 @@ export interface ConfigSource {
 }
 
 export interface WebFlags
-  extends PathOptions, Pick<WebServerOptions, 'listenAddress' | 'enableLifecycle'> {
-  /** Whether counters have `_created` in OpenMetrics. */
-  readonly openMetricsCreated?: boolean;
-}
+  extends PathOptions, Pick<WebServerOptions, 'listenAddress' | 'enableLifecycle'> {}
 
 /** What reaches outside the process, and the time. */
 export interface System {
@@ -91,7 +88,6 @@ export function createDaemon(options: DaemonOptions) {
     connect: (config, observer) => createService({ ...system, config, observer }),
     observer: exporterMetrics,
     restoreBranches: (customer) => branchFiles.restore(customer),
-    openMetricsCreated: options.web.openMetricsCreated ?? false,
   });
   const { exposition } = exporter;
   let state: 'starting' | 'running' | 'stopping' = 'starting';

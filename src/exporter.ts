@@ -27,8 +27,6 @@ export interface ExporterOptions {
     Partial<Pick<PollObserver, 'changed'>>;
   /** Gives the branches of a customer what was stored. */
   readonly restoreBranches?: (customer: Customer) => Promise<void>;
-  /** Whether counters have `_created` in OpenMetrics. */
-  readonly openMetricsCreated?: boolean;
 }
 
 /** The part of the service that polling needs. */

@@ -34,8 +34,6 @@ in [How it counts](../how-it-counts.md).
   \`day_starts_at\` of the month. Counters then start again at 0, which Prometheus handles as a reset.
 - A **day** starts at \`day_starts_at\`.
 - An **accepted poll** is a successful poll whose values were accepted as plausible.
-- With \`--web.openmetrics-created\`, counters that start with the counting period have \`_created\` in
-  the OpenMetrics format: the start of the counting period.
 
 ## Customers
 

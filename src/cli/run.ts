@@ -34,7 +34,6 @@ interface RunFlags extends LogFlags {
   readonly 'web.routePrefix'?: string;
   readonly 'web.config.file'?: string;
   readonly 'web.enableLifecycle': boolean;
-  readonly 'web.openmetricsCreated': boolean;
   readonly 'storage.path': string;
   readonly shard: Shard;
 }
@@ -70,11 +69,6 @@ export function runCommand(io: Io): Command {
     )
     .addOption(webConfigOption())
     .option('--web.enable-lifecycle', 'reload at POST or PUT to /-/reload', false)
-    .option(
-      '--web.openmetrics-created',
-      "add _created to the customers' counters in OpenMetrics",
-      false,
-    )
     .option('--storage.path <folder>', 'folder of the state file; empty is off', 'data')
     .addOption(
       new Option(
@@ -126,7 +120,6 @@ async function run(flags: RunFlags, io: Io): Promise<void> {
       externalUrl: flags['web.externalUrl'],
       routePrefix: flags['web.routePrefix'],
       enableLifecycle: flags['web.enableLifecycle'],
-      openMetricsCreated: flags['web.openmetricsCreated'],
     },
     storagePath: flags['storage.path'],
     shard: flags.shard,

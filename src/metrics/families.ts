@@ -184,13 +184,11 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
   ),
   ...ESTIMATE_FAMILIES,
   ...ALL_COUNTERS.map((counter) =>
-    startingWithPeriod(
-      ofCustomer(
-        `library_${counter}_total`,
-        `${COUNTED[counter]} since the counting period started.`,
-        ({ counters }) => counters[counter]?.total,
-        NOT_POLLED_IN_PERIOD,
-      ),
+    ofCustomer(
+      `library_${counter}_total`,
+      `${COUNTED[counter]} since the counting period started.`,
+      ({ counters }) => counters[counter]?.total,
+      NOT_POLLED_IN_PERIOD,
     ),
   ),
   ...COUNTERS.people.map((counter) =>
@@ -305,13 +303,11 @@ function familiesOf(breakdown: Breakdown): readonly Family[] {
   const ofKey = seriesOf(keys);
   return [
     ...COUNTERS.people.map((counter) =>
-      startingWithPeriod(
-        ofKey(
-          `library_${breakdown}_${counter}_total`,
-          `${COUNTED[counter]} by ${breakdown} since the counting period started.`,
-          ({ counters }) => counters[counter]?.total,
-          NOT_POLLED_IN_PERIOD,
-        ),
+      ofKey(
+        `library_${breakdown}_${counter}_total`,
+        `${COUNTED[counter]} by ${breakdown} since the counting period started.`,
+        ({ counters }) => counters[counter]?.total,
+        NOT_POLLED_IN_PERIOD,
       ),
     ),
     // Those of a branch are gauges of a building.
@@ -331,10 +327,6 @@ function familiesOf(breakdown: Breakdown): readonly Family[] {
       NOT_POLLED_IN_PERIOD,
     ),
   ];
-}
-
-function startingWithPeriod(counter: Family): Family {
-  return { ...counter, startsWithPeriod: true };
 }
 
 function flag(value: boolean | undefined): number | undefined {

@@ -1,6 +1,6 @@
 /**
  * What a family of the customers' metrics is, and how families and samples are written: as text format
- * 0.0.4 and as OpenMetrics 1.0.0. Sample lines are the same in both; heads, `_created` and the end differ.
+ * 0.0.4 and as OpenMetrics 1.0.0. Sample lines are the same in both; heads and the end differ.
  */
 import type { Breakdown } from '../base/model.ts';
 import type { BranchMetrics, CustomerMetrics, KeyMetrics } from '../counting/customer-metrics.ts';
@@ -28,8 +28,6 @@ export interface Family {
   readonly help: string;
   /** Completes the sentence "Absent …" in docs/reference. */
   readonly absent?: string | undefined;
-  /** A counter that starts at 0 with the counting period. */
-  readonly startsWithPeriod?: true;
   /** Label names beside `customer`, without those that the configuration adds. */
   readonly labels: readonly string[];
   /** Empty while no value is known: unknown is absent, never 0. */
@@ -132,13 +130,9 @@ export function writeHead(
   format: Format,
   { name, type, help }: { readonly name: string; readonly type: string; readonly help: string },
 ): string {
-  const family = format === 'openmetrics' && type === 'counter' ? stemOf(name) : name;
+  const family =
+    format === 'openmetrics' && type === 'counter' ? name.replace(/_total$/, '') : name;
   return `# HELP ${family} ${escapeHelp(format, help)}\n# TYPE ${family} ${type}\n`;
-}
-
-/** Returns the name of a counter's family in OpenMetrics. */
-export function stemOf(counterName: string): string {
-  return counterName.replace(/_total$/, '');
 }
 
 /** Returns labels as the formats have them: `name="value",name="value"`. */

@@ -37,7 +37,7 @@ beforeAll(async () => {
   });
   // Some families have series only after a failure.
   service.fail(riverside, 500);
-  daemon = await harness.start(configFile, ['--web.openmetrics-created']);
+  daemon = await harness.start(configFile);
   await untilUp('people', 0);
   service.heal(riverside);
   for (const stream of ['branch', 'client', 'device']) {
@@ -81,8 +81,7 @@ test.each([
     expect(withoutHelp).toEqual([]);
     const odd = exposition.samples.filter(
       ({ name, labels, value }) =>
-        'customer' in labels &&
-        (!Number.isFinite(value) || labelsOf(name.replace(/_created$/, '_total')) === undefined),
+        'customer' in labels && (!Number.isFinite(value) || labelsOf(name) === undefined),
     );
     expect(odd).toEqual([]);
     expect(exposition.value('process_resident_memory_bytes')).toBeGreaterThan(0);
@@ -94,17 +93,6 @@ function typeOf(name: string): string {
   const isHistogram = name.endsWith('_duration_seconds');
   return isHistogram ? 'histogram' : name.endsWith('_total') ? 'counter' : 'gauge';
 }
-
-test('_created of the counters is the start of the period, in OpenMetrics only', async () => {
-  const open = new Exposition(await (await daemon.get('/metrics', openMetrics)).text());
-  const labels = { customer: 'riverside' };
-  const start = open.value('library_period_start_timestamp_seconds', labels);
-  for (const counter of ['people_entered', 'people_exited', 'logins']) {
-    expect(open.value(`library_${counter}_created`, labels)).toBe(start);
-  }
-  expect(open.all('library_polls_created')).toEqual([]);
-  expect((await daemon.scrape()).all('library_logins_created')).toEqual([]);
-});
 
 test('a target of /sd has the series of its customer alone', async () => {
   const response = await daemon.get('/sd');

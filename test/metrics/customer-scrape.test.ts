@@ -7,10 +7,7 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 import { NOW_MS, TestSource, harbour, riverside, setSources } from './fixtures.ts';
 
 function exposing() {
-  const exposition = createExposition({
-    clock: new VirtualClock(NOW_MS),
-    openMetricsCreated: true,
-  });
+  const exposition = createExposition({ clock: new VirtualClock(NOW_MS) });
   const all = [riverside(), harbour(), harbour({ customer: 'quay' })];
   const sources = all.map((metrics) => new TestSource(metrics));
   setSources(exposition, sources);

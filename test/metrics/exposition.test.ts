@@ -233,21 +233,6 @@ describe('the text', () => {
   });
 });
 
-test('counters have created timestamps in OpenMetrics only, where they are switched on', () => {
-  const clock = new VirtualClock(NOW_MS);
-  const exposition = createExposition({ clock, openMetricsCreated: true });
-  setSources(exposition, [new TestSource(riverside({ breakdowns: BRANCHES }))]);
-  const lines = linesOf(exposition, '', 'openmetrics').filter((line) => /_created\{/.test(line));
-  expect(lines.join('\n')).toBe(`\
-library_people_entered_created{customer="riverside"} 1772334000
-library_people_exited_created{customer="riverside"} 1772334000
-library_logins_created{customer="riverside"} 1772334000
-library_branch_people_entered_created{customer="riverside",branch="101"} 1772334000
-library_branch_people_entered_created{customer="riverside",branch="West \\"Wing\\""} 1772334000
-library_branch_people_exited_created{customer="riverside",branch="101"} 1772334000`);
-  expect(textOf(exposition, 'text')).not.toContain('_created');
-});
-
 describe('a scrape', () => {
   test('ends with the exporter metrics, and in OpenMetrics with the end marker', async () => {
     const { exposition } = exposing(riverside(), harbour());
@@ -306,6 +291,36 @@ describe('rendering', () => {
     exposition.changed('a customer that does not exist');
     textOf(exposition, 'openmetrics');
     expect(sources.map((source) => source.asked)).toEqual(asked);
+  });
+
+  test('is of the changed customer alone; what it did not change stays compressed', () => {
+    const { exposition, sources } = exposing(riverside(), harbour());
+    const before = exposition.render('text');
+    const [source, other] = sources.map(({ asked }) => asked);
+    sources.forEach((each) => (each.metrics = { ...each.metrics, occupancy: 43 }));
+    exposition.changed('riverside');
+    const after = exposition.render('text');
+    expect(sources.map(({ asked }) => asked)).toEqual([Number(source) + 1, other]);
+    const changed = after.filter((chunk) => !before.includes(chunk));
+    expect(changed.map(({ plain }) => new TextDecoder().decode(plain))).toEqual([
+      'library_occupancy_people{customer="riverside"} 43\n',
+    ]);
+  });
+
+  test('keeps few customers in a block where they have many branches', () => {
+    const branches = Array.from({ length: 100 }, (_, i) => ({
+      ...riverside(),
+      key: String(i),
+      lastSeenMs: undefined,
+    }));
+    const names = Array.from({ length: 8 }, (_, i) => `c${i}`);
+    const { exposition } = exposing(...names.map((customer) => riverside({ customer, branches })));
+    const lines = exposition
+      .render('text')
+      .map(({ plain }) => new TextDecoder().decode(plain).split('\n'))
+      .filter(([line]) => line?.startsWith('library_open{'))
+      .map((chunk) => chunk.length - 1);
+    expect(lines).toEqual([200, 200, 200, 200]);
   });
 
   test('leaves out a removed customer and its label names', () => {
