@@ -52,7 +52,8 @@ export class Customer implements MetricsSource {
   #loginHistory: History | undefined;
   /** The day that it was last read for. */
   #loginHistoryDay: Span | undefined;
-  /** Logins to be expected at the newest accepted poll. */
+  /** The arguments of {@link usualLogins} at the newest accepted poll; its result is computed when needed. */
+  #loginsSoFar: Parameters<typeof usualLogins> | undefined;
   #usualLogins: number | undefined;
   #period: CountingPeriod | undefined;
   #credentialsValid: boolean | undefined;
@@ -134,7 +135,7 @@ export class Customer implements MetricsSource {
     if (stream === 'people' && snapshot !== before) {
       this.#countBranches();
     }
-    this.#updateUsualLogins();
+    this.#updateLoginsSoFar();
     this.#countSuccess(stream, result, nowMs);
   }
 
@@ -179,7 +180,7 @@ export class Customer implements MetricsSource {
     } else {
       this.#branches.setDescriptions(branches);
     }
-    this.#updateUsualLogins();
+    this.#updateLoginsSoFar();
   }
 
   /** Its buildings, if it is polled by branch. */
@@ -208,7 +209,7 @@ export class Customer implements MetricsSource {
       this.#loginHistory = history;
       this.#loginHistoryDay = history.today;
     }
-    this.#updateUsualLogins();
+    this.#updateLoginsSoFar();
   }
 
   /** The results of the polls of each configured stream and breakdown. */
@@ -273,12 +274,15 @@ export class Customer implements MetricsSource {
 
   /** Gives the branches the counts of the newest accepted poll, and the days before once they were read. */
   #countBranches(): void {
+    if (this.#branches === undefined) {
+      return;
+    }
     const { order, atMs = -Infinity } = this.stateOf('people').snapshot ?? {};
     const { history, historyDay } = this.#site;
     const isRead = history !== undefined && historyDay?.startMs === order?.minutes.day.startMs;
     const past = isRead ? pastDays(history) : undefined;
     const counts = order && { today: order.minutes, endMs: order.endMs, past };
-    this.#branches?.counted(counts, atMs);
+    this.#branches.counted(counts, atMs);
   }
 
   /** Undefined if keys cannot be parsed. */
@@ -292,19 +296,20 @@ export class Customer implements MetricsSource {
       : lastSeenAt(this.calendar, nowMs, order.lastSeenMs, this.#loginHistory);
   }
 
-  /** Computes the logins to be expected. They stay until both streams were polled on a new day. */
-  #updateUsualLogins(): void {
+  /** Those of the day before stay until both streams were polled on a new day. */
+  #updateLoginsSoFar(): void {
     const { past, today } = this.#site;
     const { order, atMs = NaN } = this.stateOf('logins').snapshot ?? {};
     const history = this.#loginHistory;
     if (past === undefined || today === undefined || history === undefined || order === undefined) {
-      this.#usualLogins = undefined;
+      this.#loginsSoFar = undefined;
       return;
     }
     const loginsToday = { counts: order.minutes, endMs: order.endMs, atMs };
     const days = [past.people.today, history.today, order.minutes.day];
     if (days.every(({ startMs }) => startMs === today.counts.day.startMs)) {
-      this.#usualLogins = usualLogins(past, history, today, loginsToday);
+      this.#loginsSoFar = [past, history, today, loginsToday];
+      this.#usualLogins = undefined;
     }
   }
 
@@ -314,7 +319,11 @@ export class Customer implements MetricsSource {
       const atMs = this.stateOf(stream).snapshot?.atMs ?? Infinity;
       return Math.abs(nowMs - atMs) <= MAX_OCCUPANCY_AGE_MS;
     });
-    return isFresh ? this.#usualLogins : undefined;
+    if (!isFresh || this.#loginsSoFar === undefined) {
+      return undefined;
+    }
+    this.#usualLogins ??= usualLogins(...this.#loginsSoFar);
+    return this.#usualLogins;
   }
 
   /** Periods end with a day. */

@@ -32,6 +32,8 @@ export interface BackgroundTask {
   /** Pause of a job after a failure. It doubles with each in a row. */
   readonly minRetryMs: number;
   readonly maxRetryMs: number;
+  /** Whether its results are shown before the next poll of the job. */
+  readonly isShownAtOnce: boolean;
   isDue(job: PollJob, nowMs: number): boolean;
   /** Throws a ServiceError. */
   run(job: PollJob, query: Query, nowMs: number): Promise<void>;
@@ -47,6 +49,7 @@ const HISTORY: BackgroundTask = {
   deadlineMs: 5 * MINUTE_MS,
   minRetryMs: 15 * MINUTE_MS,
   maxRetryMs: 6 * 60 * MINUTE_MS,
+  isShownAtOnce: false,
   isDue: ({ customer, stream }, nowMs) => isHistoryDue(customer, stream, nowMs),
   run: ({ customer, stream }, query, nowMs) => updateHistory(customer, stream, query, nowMs),
 };
@@ -60,6 +63,7 @@ const BRANCH_WINDOW: BackgroundTask = {
   deadlineMs: 30 * SECOND_MS,
   minRetryMs: MINUTE_MS,
   maxRetryMs: 15 * MINUTE_MS,
+  isShownAtOnce: true,
   isDue: ({ customer, stream }) => stream === 'people' && customer.branches?.isWaiting === true,
   async run({ customer: { branches } }, query) {
     try {
@@ -150,7 +154,7 @@ export class BackgroundQueue {
 
   async #run(job: PollJob): Promise<void> {
     const { clock, observer } = this.#options;
-    const { pauseMs } = this.#task;
+    const { pauseMs, isShownAtOnce } = this.#task;
     const state: JobState = this.#states.get(job) ?? {};
     this.#states.set(job, state);
     this.#running += 1;
@@ -158,7 +162,7 @@ export class BackgroundQueue {
     state.end = undefined;
     const isKept = this.#states.get(job) === state;
     // Hundreds of windows in a row need not be rendered one by one: each poll shows them, too.
-    if (isKept && !this.#task.isDue(job, clock.nowMs())) {
+    if (isKept && isShownAtOnce && !this.#task.isDue(job, clock.nowMs())) {
       observer.changed(job.customer.customer);
     }
     const goOn = () => {

@@ -24,7 +24,7 @@ export class Slots {
 
   /** Number of slots: more while most jobs wait for their first poll. */
   get size(): number {
-    const places = this.#places * Math.max(MIN_SHARE, this.firstPolls / this.jobs);
+    const places = this.#places * Math.max(MIN_SHARE, this.firstPolls / Math.max(1, this.jobs));
     return Math.max(1, Math.floor(Math.min(places, this.#inTime)));
   }
 

@@ -23,6 +23,7 @@ function queueOf(changes: Partial<BackgroundTask> = {}) {
       pauseMs: 1_000,
       deadlineMs: 10_000,
       minRetryMs: 60_000,
+      isShownAtOnce: true,
       maxRetryMs: 90_000,
       isDue: () => true,
       async run(job, query) {
@@ -81,6 +82,17 @@ test('a job that has ended is queued again after a pause for each request', asyn
   expect(started).toEqual([job, job]);
   queue.drop(job);
   expect(clock.sleepers).toBe(0);
+});
+
+test('what the next poll shows is no change by itself', async () => {
+  let isDue = true;
+  const { queue, events } = queueOf({ isDue: () => isDue, isShownAtOnce: false });
+  const job = quickJob();
+  queue.queue(job);
+  isDue = false;
+  await Promise.all(queue.start(1));
+  expect(events).toEqual(['ready']);
+  queue.drop(job);
 });
 
 test('metrics have changed when nothing more is due', async () => {

@@ -23,7 +23,8 @@ const LEARNED_AT_ONCE = 20;
 export class BranchSites {
   readonly #calendar: Calendar;
   readonly #timezone: string;
-  readonly #sites = new Map<string, Site>();
+  /** In the order of their keys. */
+  #sites: ReadonlyMap<string, Site> = new Map();
   #descriptions: BranchDescriptions;
   #state: BranchState = NO_BRANCHES;
   /** At the newest accepted poll of the customer; undefined if keys cannot be parsed. */
@@ -107,13 +108,11 @@ export class BranchSites {
 
   /** Returns the values of the branches that are configured or counted, in the order of their keys. */
   metricsAt(nowMs: number): readonly Omit<BranchMetrics, 'counters'>[] {
-    return [...this.#sites]
-      .toSorted(([a], [b]) => compareKeys(a, b))
-      .map(([key, site]) => ({
-        key,
-        ...site.metricsAt(nowMs),
-        lastSeenMs: site.lastSeenAt(nowMs),
-      }));
+    return [...this.#sites].map(([key, site]) => ({
+      key,
+      ...site.metricsAt(nowMs),
+      lastSeenMs: site.lastSeenAt(nowMs),
+    }));
   }
 
   /** Returns the instants at which values change without a poll, some of them past. */
@@ -159,17 +158,14 @@ export class BranchSites {
   #addSites(): void {
     const { configured } = this.#descriptions;
     const keys = new Set([...Object.keys(configured), ...countedKeys(this.#state)]);
-    for (const key of this.#sites.keys()) {
-      if (!keys.has(key)) {
-        this.#sites.delete(key);
-      }
-    }
+    const sites = new Map([...this.#sites].filter(([key]) => keys.has(key)));
     for (const key of keys) {
-      if (!this.#sites.has(key) && this.#sites.size < MAX_KEYS) {
+      if (!sites.has(key) && sites.size < MAX_KEYS) {
         const description = this.#descriptionOf(key);
-        this.#sites.set(key, new Site(this.#calendar, this.#timezone, description));
+        sites.set(key, new Site(this.#calendar, this.#timezone, description));
       }
     }
+    this.#sites = new Map([...sites].toSorted(([a], [b]) => compareKeys(a, b)));
   }
 
   #descriptionOf(key: string): SiteDescription {

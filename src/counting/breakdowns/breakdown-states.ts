@@ -26,6 +26,8 @@ export class Breakdowns {
   readonly #marks: HighWaterMarks;
   #states: ReadonlyMap<Breakdown, BreakdownState> = new Map();
   #settings: BreakdownSettings = { breakdowns: [], branchNames: {} };
+  /** Keys of branches that have a name, of the last call. */
+  #named: Readonly<Record<'unsorted' | 'sorted', readonly string[]>> = { unsorted: [], sorted: [] };
 
   constructor(owner: CounterOwner, marks: HighWaterMarks) {
     this.#owner = owner;
@@ -106,9 +108,13 @@ export class Breakdowns {
   /** Names of the branches that are exported or configured. */
   #names(keys: readonly string[]): BreakdownMetrics['names'] {
     const names = new Map(Object.entries(this.#settings.branchNames));
-    return [...new Set([...keys, ...names.keys()])]
-      .toSorted(compareKeys)
-      .map((key) => [key, names.get(key) ?? key]);
+    const all = [...new Set([...keys, ...names.keys()])];
+    // They change about never, and sorting them takes as long as rendering the customer.
+    const { unsorted } = this.#named;
+    if (all.length !== unsorted.length || all.some((key, i) => key !== unsorted[i])) {
+      this.#named = { unsorted: all, sorted: all.toSorted(compareKeys) };
+    }
+    return this.#named.sorted.map((key) => [key, names.get(key) ?? key]);
   }
 
   #keyMetrics(
