@@ -37,20 +37,39 @@ export function nextDueMs(job: PollJob, nowMs: number): number {
   return newestPlaceMs(job, nowMs, job.intervalMs) + job.intervalMs;
 }
 
-/** Returns the jobs that are due, the one that has been due for longest first. */
-export function dueJobs(jobs: Iterable<PollJob>, nowMs: number): readonly PollJob[] {
-  return [...jobs]
-    .filter(({ phase, dueMs }) => phase !== 'first' && dueMs <= nowMs)
-    .toSorted((a, b) => a.dueMs - b.dueMs);
-}
+const BUCKET_MS = 250;
 
-/** Returns when the next job is due, monotonic; Infinity if none is. */
-export function earliestDueMs(jobs: Iterable<PollJob>): number {
-  let earliestMs = Infinity;
-  for (const { phase, dueMs } of jobs) {
-    earliestMs = phase === 'first' ? earliestMs : Math.min(earliestMs, dueMs);
+/** Jobs by the time at which they are due, in buckets: 20,000 jobs are not searched 20 times a second. */
+export class DueJobs {
+  readonly #buckets = new Map<number, PollJob[]>();
+
+  add(job: PollJob): void {
+    const bucket = Math.floor(job.dueMs / BUCKET_MS);
+    const jobs = this.#buckets.get(bucket);
+    if (jobs === undefined) {
+      this.#buckets.set(bucket, [job]);
+    } else {
+      jobs.push(job);
+    }
   }
-  return earliestMs;
+
+  /** Removes and returns the jobs that are due, the one that has been due for longest first. */
+  take(nowMs: number): readonly PollJob[] {
+    const buckets = [...this.#buckets].filter(([bucket]) => bucket * BUCKET_MS <= nowMs);
+    buckets.forEach(([bucket]) => this.#buckets.delete(bucket));
+    const { due = [], later = [] } = Object.groupBy(
+      buckets.flatMap(([, jobs]) => jobs),
+      ({ dueMs }) => (dueMs <= nowMs ? 'due' : 'later'),
+    );
+    later.forEach((job) => this.add(job));
+    return due.toSorted((a, b) => a.dueMs - b.dueMs);
+  }
+
+  /** Returns when the next job is due, monotonic; Infinity if none is. */
+  earliestMs(): number {
+    const bucket = Math.min(...this.#buckets.keys());
+    return Math.min(...(this.#buckets.get(bucket) ?? []).map(({ dueMs }) => dueMs));
+  }
 }
 
 /**

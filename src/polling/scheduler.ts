@@ -12,7 +12,7 @@ import type { PollEnd, PollTimes } from '../counting/customer-poll.ts';
 import type { Customer } from '../counting/customer.ts';
 import type { CustomerClient } from '../service/types.ts';
 import { BACKGROUND_TASKS, BackgroundQueue } from './background.ts';
-import { dueJobs, earliestDueMs, nextDueMs, renewalMs } from './job.ts';
+import { DueJobs, nextDueMs, renewalMs } from './job.ts';
 import type { NamedCustomer, PollJob } from './job.ts';
 import { PollLog } from './poll-log.ts';
 import type { LogLimiter } from '../base/log-limiter.ts';
@@ -65,6 +65,8 @@ export class Scheduler {
   /** Polls, and what is requested behind them. */
   readonly #running = new Set<Promise<void>>();
   #jobs: ReadonlyMap<string, PollJob> = new Map();
+  /** Those whose first poll has ended. */
+  #due = new DueJobs();
 
   constructor(options: SchedulerOptions) {
     const { clock, intervalMs, maxConcurrency, maxRequestsPerSecond } = options;
@@ -111,6 +113,8 @@ export class Scheduler {
       }
     }
     const unpolled = jobs.filter(({ phase }) => phase === 'first');
+    this.#due = new DueJobs();
+    jobs.filter(({ phase }) => phase !== 'first').forEach((job) => this.#due.add(job));
     this.#slots.firstPolls = unpolled.length;
     this.#slots.jobs = jobs.length;
     unpolled
@@ -194,10 +198,11 @@ export class Scheduler {
   #startDue(nowMs: number): number {
     const { limiter, intervalMs } = this.#options;
     limiter.reportSuppressed();
-    for (const job of dueJobs(this.#jobs.values(), nowMs)) {
+    for (const job of this.#due.take(nowMs)) {
       this.#startScheduled(job, nowMs);
+      this.#due.add(job);
     }
-    return Math.min(earliestDueMs(this.#jobs.values()), nowMs + intervalMs);
+    return Math.min(this.#due.earliestMs(), nowMs + intervalMs);
   }
 
   #startScheduled(job: PollJob, nowMs: number): void {
@@ -249,6 +254,7 @@ export class Scheduler {
       this.#ticker.wake(job.dueMs);
     }
     if (wasFirst && this.#isPolled(job)) {
+      this.#due.add(job);
       this.#slots.firstPolls -= 1;
     }
     this.#startWaiting();
@@ -304,9 +310,12 @@ export class Scheduler {
     observer.changed(customer.customer);
   }
 
-  /** Starts what waits behind the polls, unless first polls or baselines have to come before it. */
+  /**
+   * Starts what waits behind the polls, once every customer has ended its first poll. Jobs that wait for a
+   * slot do not stop it: it has a share of its own, so that hanging customers leave the others their branches.
+   */
   #startBackground(queues = this.#background): void {
-    if (!this.#ticker.isStopped && this.#slots.isIdle) {
+    if (!this.#ticker.isStopped && this.#slots.firstPolls === 0) {
       for (const run of queues.flatMap((queue) => queue.start(this.#slots.size))) {
         this.#track(run, () => {});
       }

@@ -32,11 +32,6 @@ export class Slots {
     return this.#holders.size < this.size;
   }
 
-  /** Whether nothing waits for a slot. */
-  get isIdle(): boolean {
-    return this.firstPolls === 0 && this.waiting.size === 0;
-  }
-
   /** Whether the job has a slot now. */
   take(job: PollJob): boolean {
     if (this.isFree) {

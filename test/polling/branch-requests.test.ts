@@ -50,6 +50,24 @@ function branchOf({ customer }: PolledCustomer, nowMs: number): BranchMetrics | 
 }
 
 describe('the windows of branches', () => {
+  test('and histories are read while more customers hang than there are slots', async () => {
+    await using fixture = new SchedulerFixture({
+      startMs: DAY_START_MS + 7 * HOUR_MS,
+      maxConcurrency: 8,
+    });
+    const { clock } = fixture;
+    const { polled } = polledByBranch(fixture);
+    const hanging = fixture.polledMany(20, fixture.goodUntil(5 * MINUTE_MS));
+    fixture.start([polled, ...hanging]);
+    await clock.advance(2.9 * HOUR_MS);
+    expect(fixture.healthOf(hanging[0] ?? polled).failures).toBeGreaterThan(10);
+    for (let quarter = 0; quarter < 8; quarter += 1) {
+      await clock.advance(15 * MINUTE_MS);
+      expect(branchOf(polled, clock.nowMs())?.occupancy).toBeGreaterThanOrEqual(0);
+    }
+    expect(branchOf(polled, clock.nowMs())?.estimate.isEstimable).toBe(true);
+  });
+
   test('are read after the first poll, at most one a second, and then by window and minute', async () => {
     await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 7 * HOUR_MS });
     const { clock } = fixture;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dueJobs, earliestDueMs, nextDueMs, renewalMs } from '../../src/polling/job.ts';
+import { DueJobs, nextDueMs, renewalMs } from '../../src/polling/job.ts';
 import { jobAt, MINUTE_MS } from './fixture.ts';
 
 const HOUR_MS = 60 * MINUTE_MS;
@@ -11,12 +11,16 @@ test('a job is due at its place in each interval', () => {
   ]);
 });
 
-test('jobs are due in the order of their times, but not before their first poll has ended', () => {
-  const [late, early, later] = [jobAt(200), jobAt(100), jobAt(201)];
-  const first = { ...jobAt(50), phase: 'first' } as const;
-  const jobs = [late, early, later, first];
-  expect(dueJobs(jobs, 200)).toEqual([early, late]);
-  expect([earliestDueMs(jobs), earliestDueMs([first])]).toEqual([100, Infinity]);
+test('jobs are due once, in the order of their times', () => {
+  const [late, early, later, muchLater] = [jobAt(700), jobAt(100), jobAt(701), jobAt(5_000)];
+  const jobs = new DueJobs();
+  [muchLater, late, early, later].forEach((job) => jobs.add(job));
+  expect(jobs.earliestMs()).toBe(100);
+  expect(jobs.take(99)).toEqual([]);
+  expect(jobs.take(700)).toEqual([early, late]);
+  expect(jobs.earliestMs()).toBe(701);
+  expect(jobs.take(10_000)).toEqual([later, muchLater]);
+  expect([jobs.take(10_000), jobs.earliestMs()]).toEqual([[], Infinity]);
 });
 
 test.each([

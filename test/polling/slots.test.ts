@@ -31,13 +31,3 @@ test('a slot is taken once and comes back', () => {
   slots.release(a);
   expect([slots.isFree, slots.take(b)]).toEqual([true, true]);
 });
-
-test('nothing waits for a slot once first polls have ended and no baseline waits', () => {
-  const slots = new Slots(2, 10_000);
-  expect(slots.isIdle).toBe(true);
-  slots.firstPolls = 1;
-  expect(slots.isIdle).toBe(false);
-  slots.firstPolls = 0;
-  slots.waiting.add(jobAt(0));
-  expect(slots.isIdle).toBe(false);
-});
