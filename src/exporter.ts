@@ -2,6 +2,7 @@
 import type { Clock } from './base/clock.ts';
 import { LogLimiter } from './base/log-limiter.ts';
 import type { LogFields, Logger } from './base/log.ts';
+import { inParallel } from './base/parallel.ts';
 import type { ServiceSettings } from './base/service-settings.ts';
 import { accessOf, haveSameCredentials } from './config/credentials.ts';
 import type { Config } from './config/types.ts';
@@ -33,6 +34,8 @@ export interface ExporterOptions {
 export interface PolledService extends Pick<Service, 'serverClock' | 'close'> {
   clientFor(access: CustomerAccess): CustomerClient;
 }
+
+const MAX_RESTORED_AT_ONCE = 32;
 
 /** What a new service address or polling interval replaces. */
 interface Runtime {
@@ -88,11 +91,10 @@ export class Exporter {
         clients.delete(name);
       }
     }
-    for (const { customer } of this.#registered) {
-      if (customer.branches !== undefined) {
-        await this.#options.restoreBranches?.(customer);
-      }
-    }
+    const withBranches = this.#registered.filter(({ customer }) => customer.branches);
+    await inParallel(withBranches, MAX_RESTORED_AT_ONCE, async ({ customer }) =>
+      this.#options.restoreBranches?.(customer),
+    );
     this.exposition.setCustomers(
       this.#registered.map(({ customer }) => customer),
       config.customers,

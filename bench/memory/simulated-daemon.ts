@@ -12,7 +12,7 @@ import { silentLogger } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createDaemon } from '../../src/daemon.ts';
-import { growYoungGeneration, limitHeap } from '../../src/v8-flags.ts';
+import { limitHeap } from '../../src/v8-flags.ts';
 import type { ExchangeResponse, ExchangeRequest } from '../../src/service/transport.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import { VirtualClock } from '../../test/support/virtual-clock.ts';
@@ -44,7 +44,6 @@ const daemon = createDaemon({
   },
 });
 const { url } = await daemon.start();
-growYoungGeneration();
 process.stdout.write(`${url}\n`);
 process.on('message', (message) => {
   void obey(String(message).split(' '));

@@ -12,7 +12,6 @@ import { loadWebConfig } from '../config/web.ts';
 import { createDaemon } from '../daemon.ts';
 import type { Daemon, DaemonOptions, ReloadScope } from '../daemon.ts';
 import type { Shard } from '../metrics/exporter-metrics.ts';
-import { growYoungGeneration } from '../v8-flags.ts';
 import {
   addLogOptions,
   configOption,
@@ -125,7 +124,6 @@ async function run(flags: RunFlags, io: Io): Promise<void> {
     shard: flags.shard,
   });
   await daemon.start();
-  growYoungGeneration();
   started.resolve(daemon);
   let isSaved = false;
   const intervalMs = flags['config.autoReloadInterval'];
