@@ -14,7 +14,10 @@ export const ABSENT = '-';
 /** What a terminal executes, or what reorders the rest of a line. */
 const CONTROL_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
 
-/** Returns a formatter. CSV (RFC 4180) keeps control characters, because values must be exact. */
+/**
+ * Returns a formatter. CSV (RFC 4180) keeps control characters, because values must be exact, but a text that a
+ * spreadsheet would take for a formula begins with an apostrophe.
+ */
 export function createFormatter(format: Format, columns: readonly string[]): Formatter {
   switch (format) {
     case 'table':
@@ -112,7 +115,8 @@ function createCsv(columns: readonly string[]): Formatter {
 }
 
 function csvField(value: RawRecord[number]): string {
-  const text = String(value ?? '');
+  const text =
+    typeof value === 'string' ? value.replace(/^(?=[=+\-@\t])/, "'") : String(value ?? '');
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 

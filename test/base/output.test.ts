@@ -34,6 +34,14 @@ test('CSV follows RFC 4180: CRLF, quotes only where needed', () => {
   expect(toText([['3', ' Nørre Allé ', -1]])).toBe('3, Nørre Allé ,-1\r\n');
 });
 
+test.each(['=1+1', '+45 1', '-1+1', '@SUM(A1)', '\t=1', '=HYPERLINK("x","y")'])(
+  'in CSV, %j is no formula',
+  (name) => {
+    const [, line = ''] = formatter('csv')([['1', name, 7]]).split('\r\n');
+    expect(line).toMatch(/^1,"?'[=+@\t-]/);
+  },
+);
+
 const UNSAFE = 'a\u001b[2Jb\u009bd\u202ee\u2028f\u007f';
 const ESCAPED = String.raw`a\u001b[2Jb\u009bd\u202ee\u2028f\u007f`;
 
