@@ -27,10 +27,13 @@ async function main(): Promise<void> {
 
   const { limitHeap } = await import('./v8-flags.ts');
   limitHeap();
+  const { mkdir } = await import('node:fs/promises');
   const { enableCompileCache } = await import('node:module');
   const { hostname } = await import('node:os');
   // Halves the time of a start. The folder must not be writable by others, because it holds code.
-  enableCompileCache(`${import.meta.dirname}/../node_modules/.cache/compiled`);
+  const cache = `${import.meta.dirname}/../node_modules/.cache/compiled`;
+  await mkdir(cache, { recursive: true, mode: 0o700 }).catch(() => {});
+  enableCompileCache(cache);
 
   const { runCommandLine } = await import('./cli/program.ts');
   const status = await runCommandLine(args, {

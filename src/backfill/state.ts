@@ -83,7 +83,7 @@ export class BackfillState {
   async finish(month: string, record: MonthRecord): Promise<void> {
     const { settings, months } = this.#file;
     this.#file = { settings, months: { ...months, [month]: record } };
-    await replaceFile(join(this.#folder, STATE_FILE), `${JSON.stringify(this.#file)}\n`);
+    await replaceFile(join(this.#folder, STATE_FILE), `${JSON.stringify(this.#file)}\n`, 0o640);
   }
 
   /** A row for each month and customer, and the command that makes blocks of the files. */

@@ -2,13 +2,13 @@
  * Writes the months as OpenMetrics. Samples of a family must be together, and customers are read one
  * after the other: each family has a temporary file, and the month's file is made of these at its end.
  */
-import { createReadStream, createWriteStream } from 'node:fs';
-import { appendFile, mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
+import { appendFile, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { systemClock } from '../base/clock.ts';
 import { DAY_MS, formatDuration } from '../base/duration.ts';
 import { ServiceError, serviceErrorOf } from '../base/errors.ts';
+import { replaceFile } from '../base/files.ts';
 import type { Logger } from '../base/log.ts';
 import { MINUTE_STREAMS } from '../base/model.ts';
 import type { Breakdown, MinuteStream } from '../base/model.ts';
@@ -99,7 +99,7 @@ export async function writeMonths(months: readonly Month[], run: Run): Promise<v
     const temporary = join(folder, `${month.name}.unfinished`);
     try {
       await rm(temporary, { recursive: true, force: true });
-      await mkdir(temporary);
+      await mkdir(temporary, 0o750);
       await writeMonth(month, temporary, run);
       progress.finish(month);
     } finally {
@@ -183,10 +183,7 @@ async function joinFamilies(
     }
     yield END_OF.openmetrics;
   }
-  const output = createWriteStream(join(temporary, 'whole'), { flush: true });
-  await pipeline(content(), output);
-  await rename(output.path, path);
-  return output.bytesWritten;
+  return replaceFile(path, content(), 0o640);
 }
 
 /**
@@ -224,7 +221,7 @@ async function writePart(
       const lines = writeSeries(family, metrics, run);
       samples += lines.length;
       if (lines.length > 0) {
-        await appendFile(join(temporary, family.name), lines.join(''));
+        await appendFile(join(temporary, family.name), lines.join(''), { mode: 0o640 });
       }
     }
   }

@@ -1,6 +1,17 @@
 /** Reading and atomic replacement of files, and a lock on a folder against a second process. */
-import { accessSync, closeSync, constants, existsSync, lstatSync, openSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  lstatSync,
+  openSync,
+  readlinkSync,
+  statSync,
+} from 'node:fs';
+import type { Stats } from 'node:fs';
 import { lstat, open, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, isAbsolute } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { codeOf, messageOf } from './errors.ts';
 
@@ -21,11 +32,7 @@ export interface FolderLock {
  */
 export function lockFolder(folder: string): FolderLock {
   const file = `${folder}/${LOCK_FILE}`;
-  // SQLite opens what cannot be written for reading, and then does not lock it.
   accessSync(folder, constants.W_OK | constants.X_OK);
-  if (existsSync(file)) {
-    accessSync(file, constants.W_OK);
-  }
   const database = openLocked(file);
   const { dev, ino } = lstatSync(file);
   return {
@@ -40,21 +47,18 @@ export function lockFolder(folder: string): FolderLock {
 
 /** Node has no flock. SQLite locks its file through the operating system. */
 function openLocked(file: string): DatabaseSync {
-  let database: DatabaseSync | undefined;
+  // A lock on a device or behind a link may exclude nobody.
+  if (lstatSync(file, { throwIfNoEntry: false })?.isFile() === false) {
+    throw new Error(`${file} is not a regular file`);
+  }
+  // SQLite hides the operating system's error, and lets everybody read what it creates.
+  closeSync(openSync(file, 'a', 0o600));
+  const database = new DatabaseSync(file);
   try {
-    database = new DatabaseSync(file);
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
-    // A lock on a device or behind a link may exclude nobody.
-    if (!lstatSync(file).isFile()) {
-      throw new Error(`${file} is not a regular file`);
-    }
     return database;
   } catch (error) {
-    database?.close();
-    if (database === undefined) {
-      // SQLite hides the operating system's error; this throws it.
-      closeSync(openSync(file, 'a'));
-    }
+    database.close();
     throw error;
   }
 }
@@ -65,20 +69,44 @@ export function isLocked(error: unknown): boolean {
 }
 
 /**
- * Replaces a file atomically. The temporary file has a fixed name, so that killed processes leave one at
- * most: only one process at a time may write the file. An iterable is written piece by piece. Above
- * `maxBytes`, an Error is thrown, and the file stays as it was.
+ * Returns the path behind links, and what is there, if anything. A link to a pipe, as /dev/stdout may be, has
+ * no path behind it. Throws the operating system's error.
+ */
+function behindLinks(file: string): { path: string; stats: Stats | undefined } {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  const isLink = lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() === true;
+  if (!isLink || stats?.isFile() === false) {
+    return { path: file, stats };
+  }
+  const target = readlinkSync(file);
+  return behindLinks(isAbsolute(target) ? target : `${dirname(file)}/${target}`);
+}
+
+/** Throws an Error if {@link replaceFile} cannot write a file. */
+export function requireWritable(file: string): void {
+  const { path, stats } = behindLinks(file);
+  if (stats?.isDirectory() === true) {
+    throw new Error(`${file} is a folder`);
+  }
+  const isReplaced = stats?.isFile() ?? true;
+  accessSync(isReplaced ? dirname(path) : path, constants.W_OK);
+}
+
+/**
+ * Replaces a file, or the one that a link names, atomically and with its mode, which others cannot write.
+ * Writes to what is no regular file, such as a device or a pipe. The temporary file, which a killed process
+ * leaves, is in the same folder: `FILE.*.new`. Content is written piece by piece. Returns the number of bytes.
+ * Above `maxBytes`, an Error is thrown, and the file stays as it was.
  */
 export async function replaceFile(
   file: string,
-  text: string | Iterable<string>,
-  maxBytes = Infinity,
+  content: string | Iterable<string> | AsyncIterable<string | Buffer>,
   mode = 0o600,
-): Promise<void> {
-  const temporary = `${file}.new`;
-  function* limited(): Generator<string> {
-    let bytes = 0;
-    for (const piece of typeof text === 'string' ? [text] : text) {
+  maxBytes = Infinity,
+): Promise<number> {
+  let bytes = 0;
+  async function* limited() {
+    for await (const piece of typeof content === 'string' ? [content] : content) {
       bytes += Buffer.byteLength(piece);
       if (bytes > maxBytes) {
         throw new Error(`${file} would be larger than ${maxBytes / 1_024} KiB`);
@@ -86,10 +114,25 @@ export async function replaceFile(
       yield piece;
     }
   }
+  const { path, stats } = behindLinks(file);
+  if (stats?.isFile() === false) {
+    await writeFile(path, limited());
+    return bytes;
+  }
+  const temporary = `${path}.${randomUUID()}.new`;
+  // Fails for a link, too, that somebody made with this name.
+  const output = await open(temporary, 'wx', mode);
   try {
-    await writeFile(temporary, limited(), { mode, flush: true });
-    await rename(temporary, file);
+    if (stats !== undefined) {
+      await output.chmod(stats.mode & 0o775);
+    }
+    await output.writeFile(limited());
+    await output.sync();
+    await output.close();
+    await rename(temporary, path);
+    return bytes;
   } catch (error) {
+    await output.close();
     // On a full disk, the temporary file may hold the last free bytes.
     await rm(temporary, { force: true }).catch(() => {});
     throw error;

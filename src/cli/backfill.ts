@@ -110,7 +110,7 @@ async function writeHistory(
   const nowMs = systemClock.nowMs();
   const liveStarts = await findLiveStarts(flags, customers, labels, nowMs, log, io.stop);
   const months = splitIntoMonths(createTargets(customers, liveStarts, flags, nowMs));
-  await mkdir(flags.output, { recursive: true });
+  await mkdir(flags.output, { recursive: true, mode: 0o750 });
   const lock = lockOutput(flags.output);
   const service = serviceOf(config, io, {
     request() {

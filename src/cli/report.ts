@@ -1,10 +1,8 @@
 /** `report`: visits and logins by period, for statistics, read from the service. */
-import { accessSync, constants } from 'node:fs';
-import { dirname, resolve } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { codeOf, messageOf, ServiceError, UsageError } from '../base/errors.ts';
-import { replaceFile } from '../base/files.ts';
+import { replaceFile, requireWritable } from '../base/files.ts';
 import { counted, ProgressLine } from '../base/output.ts';
 import { inParallel } from '../base/parallel.ts';
 import { accessOf } from '../config/credentials.ts';
@@ -25,8 +23,6 @@ import { configOption, customerOption, helpNotes, parsePath } from './flags.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
 
-/** A report is for everybody who may read the folder. */
-const FILE_MODE = 0o644;
 const RENDERERS = { table: tableReport, csv: csvReport, json: jsonReport, html: htmlReport };
 
 interface ReportFlags {
@@ -90,7 +86,11 @@ async function report(flags: ReportFlags, io: Io): Promise<void> {
     throw new UsageError('--to: expected a day after --from');
   }
   if (output !== undefined) {
-    requireFolder(output);
+    try {
+      requireWritable(output);
+    } catch (error) {
+      throw new UsageError(`--output: ${messageOf(error)}`);
+    }
   }
   const { config, warnings } = await loadConfig({ path: flags['config.file'], env: io.env });
   warnings.forEach((warning) => io.writeError(`warning: ${warning}\n`));
@@ -105,9 +105,9 @@ async function report(flags: ReportFlags, io: Io): Promise<void> {
   const { sections, failures } = await readAll(plans, config, io);
   if (sections.length > 0 || failures.length === 0) {
     const text = RENDERERS[flags.format](sections, options, systemClock.nowMs());
-    await (output === undefined
-      ? deliver(text, io)
-      : replaceFile(output, text, Infinity, FILE_MODE));
+    // Excel reads UTF-8 only with a byte-order mark.
+    const mark = flags.format === 'csv' ? '\uFEFF' : '';
+    await (output === undefined ? deliver(text, io) : replaceFile(output, mark + text, 0o640));
   }
   if (failures.length > 0) {
     throw new Error(
@@ -195,15 +195,6 @@ async function deliver(text: string, io: Io): Promise<void> {
       throw error;
     }
     // Nobody reads the report any more, as in `report … | head -1`.
-  }
-}
-
-/** Throws a UsageError if a file cannot be written there, before anything is read. */
-function requireFolder(output: string): void {
-  try {
-    accessSync(dirname(resolve(output)), constants.W_OK | constants.X_OK);
-  } catch (error) {
-    throw new UsageError(`--output: ${messageOf(error)}`);
   }
 }
 

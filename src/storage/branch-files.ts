@@ -21,7 +21,7 @@ import type { CounterOwner } from '../counting/high-water-marks.ts';
 
 const FOLDER = 'branches';
 /** Also what a killed process left. */
-const FILE_NAME = /^[0-9a-f]{32}\.json(\.new)?$/;
+const FILE_NAME = /^[0-9a-f]{32}\.json(\.[0-9a-f-]+\.new)?$/;
 /** Longer than the four weeks of history in a file: then no day of it is used any more. */
 const MAX_AGE_MS = 30 * DAY_MS;
 const REMOVAL_INTERVAL_MS = DAY_MS;
@@ -139,8 +139,8 @@ export class BranchFiles {
     const file = this.#fileOf(owner);
     const { state } = branches;
     try {
-      await mkdir(join(path, FOLDER), { recursive: true });
-      await replaceFile(file, serializeBranches(owner, state), MAX_FILE_BYTES);
+      await mkdir(join(path, FOLDER), { recursive: true, mode: 0o750 });
+      await replaceFile(file, serializeBranches(owner, state), 0o600, MAX_FILE_BYTES);
       this.#written.set(branches, state);
       this.#failures.delete(file);
     } catch (failure) {

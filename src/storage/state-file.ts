@@ -2,7 +2,7 @@
  * `state.json` under `--storage.path`: the high-water marks, replaced as a whole, and a lock against a
  * second process. The file is a cache: whatever is wrong with it is a warning.
  */
-import { lstat, mkdir, rename } from 'node:fs/promises';
+import { glob, lstat, mkdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import { codeOf, messageOf } from '../base/errors.ts';
@@ -138,11 +138,15 @@ export class StateFile {
 
   async #acquire(): Promise<void> {
     const { path } = this.#options;
-    await mkdir(path, { recursive: true });
+    await mkdir(path, { recursive: true, mode: 0o750 });
     try {
       this.#lock = lockFolder(path);
     } catch (error) {
       throw isLocked(error) ? new StorageInUseError(path) : error;
+    }
+    // What a killed process left.
+    for await (const name of glob('state.json.*.new', { cwd: path })) {
+      await rm(join(path, name));
     }
   }
 
@@ -211,7 +215,7 @@ export class StateFile {
         await this.#restore();
       }
       const { changes } = marks;
-      await replaceFile(file, marks.serialize(clock.nowMs()), MAX_FILE_BYTES);
+      await replaceFile(file, marks.serialize(clock.nowMs()), 0o600, MAX_FILE_BYTES);
       this.#writtenChanges = changes;
       if (this.#failure !== undefined) {
         log.info('state file write recovered', { file });

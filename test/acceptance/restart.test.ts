@@ -87,7 +87,9 @@ function lossesOf(daemon: Daemon): readonly unknown[] {
 
 test.concurrent('a state file that cannot be written is no silent failure', async () => {
   const { customer, configFile, storage } = addCustomer('unwritable');
-  mkdirSync(`${storage}/state.json.new`, { recursive: true });
+  mkdirSync(`${storage}/state.json`, { recursive: true });
+  // The start cannot move it there.
+  mkdirSync(`${storage}/state.json.unreadable/full`, { recursive: true });
   const daemon = await harness.start(configFile, [`--storage.path=${storage}`]);
   await exact(daemon, customer);
   await eventually(async () => expect(await daemon.value(SUCCESSFUL)).toBe(0));
@@ -95,7 +97,7 @@ test.concurrent('a state file that cannot be written is no silent failure', asyn
   await harness.stop(daemon, 'SIGTERM', 1);
   expect(lossesOf(daemon)).toEqual([expect.stringMatching(/^EISDIR: /)]);
 
-  rmdirSync(`${storage}/state.json.new`);
+  rmdirSync(`${storage}/state.json`);
   const next = await harness.start(configFile, [`--storage.path=${storage}`]);
   expect(await next.value(SUCCESSFUL)).toBe(1);
   await eventually(async () => {

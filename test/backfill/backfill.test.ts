@@ -1,9 +1,9 @@
 /** `backfill` over HTTP: the files, interruption and continuation, rejected flags. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
 import { lockFolder } from '../../src/base/files.ts';
 import { Calendar } from '../../src/counting/calendar/calendar.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
@@ -28,10 +28,15 @@ afterEach(() => fixture.stop());
 
 test('writes the totals of the service month by month, and prints them and the next command', async () => {
   await start();
+  const umask = process.umask(0o000);
+  onTestFinished(() => void process.umask(umask));
   const flags = ['--job=visits', '--instance=here:1', '--label=site=a"b', '--log.level=debug'];
   const { status, out, err } = await fixture.run([...RANGE, ...flags]);
   expect(status).toBe(0);
-  expect(fixture.files()).toEqual(['2026-10.om', '2026-11.om', 'backfill.json', 'lock']);
+  const names = ['2026-10.om', '2026-11.om', 'backfill.json', 'lock'];
+  expect(fixture.files()).toEqual(names);
+  const modes = ['.', ...names].map((name) => statSync(join(fixture.output, name)).mode & 0o777);
+  expect(modes).toEqual([0o750, 0o640, 0o640, 0o640, 0o600]);
   const october = seriesOf(fixture.month('2026-10'), ENTERED);
   const total = fixture.entered(OCTOBER.startMs, NOVEMBER.startMs);
   expect(october[0]?.atMs).toBe(Date.UTC(2026, 9, 29, 3));

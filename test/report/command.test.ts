@@ -1,5 +1,5 @@
 /** `report` as a command: who fails, when it stops, and which days are without counts. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { DAY_MS } from '../../src/base/duration.ts';
@@ -44,7 +44,9 @@ test('names the customers that fail, writes the others, and has status 1', async
   expect(err).toMatch(
     /error: 1 customer could not be read, and is not in the report:\n {2}bad: auth: /,
   );
-  const lines = readFileSync(file, 'utf8').trim().split('\r\n');
+  const text = readFileSync(file, 'utf8');
+  expect([text[0], statSync(file).mode & 0o777]).toEqual(['\uFEFF', 0o640]);
+  const lines = text.trim().split('\r\n');
   expect(lines.slice(1).map((line) => line.split(',').slice(0, 5).join())).toEqual([
     'good,,,2026-01-05,2026-01-12',
     'good,,,2026-01-12,2026-01-19',
@@ -76,6 +78,7 @@ test.each([
     /^error: option '--output <file>' .*Expected a path, got an empty one/,
   ],
   [['--from=2025-01-01', '--to=2025-02-01', '--output=/no/such/file'], /^error: --output: ENOENT/],
+  [['--from=2025-01-01', '--to=2025-02-01', '--output=/'], /^error: --output: \/ is a folder/],
   [['--from=2025-01-01'], /required option '--to <date>'/],
 ])('%j is bad usage', async (args, message) => {
   const environment = await start({ lone: {} });

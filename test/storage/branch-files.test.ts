@@ -166,7 +166,7 @@ test('files without a write for thirty days are removed, but those of customers 
     [own]: 40,
     [OTHER]: 30.1,
     [later]: 29.9,
-    [`${OTHER}.new`]: 40,
+    [`${OTHER}.0a-1b.new`]: 40,
     'branches/README': 40,
     [`${'d'.repeat(32)}.json`]: 40,
   });

@@ -1,5 +1,6 @@
 import { fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
 import {
   chmod,
   mkdir,
@@ -15,7 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Logger } from '../../src/base/log.ts';
 import { counterOwner, HighWaterMarks, counterOfKey } from '../../src/counting/high-water-marks.ts';
 import type { MarkedCounter } from '../../src/counting/high-water-marks.ts';
@@ -290,7 +291,11 @@ describe('a folder that cannot be written', () => {
       'EEXIST',
       () => rm(folder, { recursive: true }).then(() => writeFile(folder, '')),
     ],
-    ['a folder in the place of the lock file', 'EISDIR', () => mkdir(join(folder, 'lock'))],
+    [
+      'a folder in the place of the lock file',
+      'lock is not a regular file',
+      () => mkdir(join(folder, 'lock')),
+    ],
     [
       'a lock that is a link to a device',
       'lock is not a regular file',
@@ -331,7 +336,7 @@ describe('a folder that cannot be written', () => {
   test('for a while is logged once, and its recovery', async () => {
     const marks = await start();
     update(marks, 1);
-    await mkdir(join(folder, 'state.json.new'));
+    await mkdir(file);
     await clock.advance(1_000);
     await until(() => lines.length === 1);
     expect(lines[0]?.['error']).toMatch(/^EISDIR/);
@@ -343,7 +348,7 @@ describe('a folder that cannot be written', () => {
       await clock.advance(10_000);
       return observed.length > 3;
     });
-    await rm(join(folder, 'state.json.new'), { recursive: true });
+    await rm(file, { recursive: true });
     await until(async () => {
       await clock.advance(10_000);
       return lines.length > 1;
@@ -447,7 +452,18 @@ test('a process that is killed while it writes leaves a whole state file', async
     before = value;
   }
   const others = (await readdir(folder)).filter(
-    (name) => !/^(lock|state\.json(\.new)?)$/.test(name),
+    (name) => !/^(lock|state\.json(\.[0-9a-f-]+\.new)?)$/.test(name),
   );
   expect(others).toEqual([]);
+  await start();
+  expect(await readdir(folder)).toEqual(['lock', 'state.json']);
+});
+
+test('others cannot write the folder, and not read the files, with any umask', async () => {
+  const umask = process.umask(0o000);
+  onTestFinished(() => void process.umask(umask));
+  await rm(folder, { recursive: true });
+  await store(412);
+  const modes = [folder, join(folder, 'lock'), file].map((path) => statSync(path).mode & 0o777);
+  expect(modes).toEqual([0o750, 0o600, 0o600]);
 });
