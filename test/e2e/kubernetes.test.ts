@@ -143,12 +143,11 @@ test.each(PATCHED)('the patch of docs/operations.md for %s builds', (name, there
   expect(built).not.toMatch(gone);
 });
 
-test('the component finds the customers of each shard, and leaves the exporter to the PodMonitor', () => {
+test('the component finds the customers of the one shard, and leaves the exporter to the PodMonitor', () => {
   const [, component = ''] = /```yaml\n(components:\n[^`]+)```/.exec(DOCS) ?? [];
   const base = relative(realpathSync(workspace.folder), FOLDER);
   const built = buildOverlay(
     component.replace('../library-stats-exporter/deploy/kubernetes', base),
-    (text) => text.replace('count: 1', `count: ${replicas}`),
   );
   const service = resourceOf('Service', built).metadata;
   const [{ containerPort }] = container.ports;
@@ -187,7 +186,7 @@ function shardFlag({ args, env: [{ name, value }] }: z.infer<typeof CONTAINER>):
 }
 
 test.each([
-  ['base', build(), 2],
+  ['base', build(), 1],
   ['overlay', buildOverlay(), 1],
   [
     'overlay with another count',
@@ -224,14 +223,22 @@ test('whatever selects the pods does, and only the folder of the state can be wr
         ],
       },
     },
-    volumeClaimTemplates: [{ metadata: { name: 'data' } }],
+    volumeClaimTemplates: [
+      { metadata: { name: 'data' }, spec: { resources: { requests: { storage: '1Gi' } } } },
+    ],
   });
   expect(resourceOf('PodDisruptionBudget')['spec']).toMatchObject({ selector });
   expect(resourceOf('PodMonitor')['spec']).toMatchObject({
     selector,
     podMetricsEndpoints: [{ path: '/metrics', port: 'http' }],
   });
-  expect(resourceOf('NetworkPolicy')['spec']).toMatchObject({ podSelector: selector });
+  const [dns, https] = [[53, 53, 5_353, 5_353], [443]].map((ports) => ({
+    ports: ports.map((port) => ({ port })),
+  }));
+  expect(resourceOf('NetworkPolicy')['spec']).toMatchObject({
+    podSelector: selector,
+    egress: [dns, https],
+  });
   expect(resourceOf('Service')['spec']).toMatchObject({ clusterIP: 'None', selector: LABELS });
   const { volumeMounts, ports, args } = container;
   expect(volumeMounts).toMatchObject([
