@@ -26,8 +26,8 @@ export interface WebPaths {
 export const HEALTH_PATHS = ['/-/healthy', '/-/ready'];
 const RESERVED_PATHS = ['/sd', '/-/reload', ...HEALTH_PATHS];
 
-/** The router treats other characters as patterns. */
-const PLAIN_PATH = /^\/[\w.~/-]*$/;
+/** The router treats other characters as patterns, and clients resolve the segments `.` and `..`. */
+const PLAIN_PATH = /^(?!.*\/\.\.?(\/|$))\/[\w.~/-]*$/;
 
 /** Returns the paths. Throws a UsageError that names the flag. */
 export function createPaths({

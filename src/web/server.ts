@@ -278,7 +278,8 @@ function discoveryHandler(
 }
 
 function queryOf({ url }: FastifyRequest): URLSearchParams {
-  return new URLSearchParams(url.split('?', 2)[1]);
+  // A second question mark is part of a value.
+  return new URLSearchParams(url.replace(/^[^?]*/, ''));
 }
 
 function reloadHandler({ enableLifecycle, reload }: WebServerOptions): RouteHandlerMethod {

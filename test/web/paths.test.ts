@@ -54,6 +54,8 @@ test.each([
   ['"https://example.org"', undefined, '--web.external-url: expected a URL such as'],
   ['https://example.org/:id', undefined, '--web.external-url: expected a path of letters'],
   ['', '/*', '--web.route-prefix: expected a path of letters, digits and -._~/, got "/*"'],
+  ['', '..', '--web.route-prefix: expected a path of letters, digits and -._~/, got "/.."'],
+  ['', '/a/./b', '--web.route-prefix: expected a path of letters, digits and -._~/, got "/a/./b"'],
 ])('URL %j and prefix %j are a usage error', (externalUrl, routePrefix, message) => {
   expect(() => createPaths({ telemetryPath: '/metrics', externalUrl, routePrefix })).toThrow(
     expect.toSatisfy((error) => error instanceof UsageError && error.message.startsWith(message)),

@@ -47,6 +47,7 @@ test.each([
   ['?customer=riverside', ['riverside']],
   ['?customer=a&format=x&customer=Old+Town%21', ['a', 'Old Town!']],
   ['?customer=', ['']],
+  ['?customer=a?customer=b', ['a?customer=b']],
 ])('/metrics%s asks for the customers %j', async (query, customers) => {
   const exposition = vi.fn<WebServerOptions['exposition']>(() => Promise.resolve([]));
   expect((await ask(await urlOf({ exposition }), `/metrics${query}`)).status).toBe(200);
