@@ -84,8 +84,14 @@ export class ProblemFormatter {
     }
   }
 
-  /** Returns `FILE:LINE:COLUMN: PATH: MESSAGE`, and where it is harmless the source line with a caret. */
+  /**
+   * Returns `FILE:LINE:COLUMN: PATH: MESSAGE`, and where it is harmless the source line with a caret; for a file
+   * that cannot be read, `FILE: MESSAGE`.
+   */
   format({ file, offset, path, message }: Problem): string {
+    if (!file.isRead) {
+      return `${file.name}: ${this.#redact(message)}`;
+    }
     const { line, column, start, text } = file.position(offset);
     const headline = `${this.#pathText(file, path)}: ${message}`;
     const place = `${file.name}:${line}:${column}: ${this.#redact(headline)}`;

@@ -38,6 +38,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   BAD_DQ_ESCAPE: 'invalid escape sequence; write \\\\ for a backslash, or use single quotes',
   MULTIPLE_DOCS: 'expected one document, got a second one; remove the line --- or ...',
   NON_STRING_KEY: 'expected a plain key, got a list, mapping or alias; quote a value with { or [',
+  TAB_AS_INDENT: 'expected spaces as indentation, got a tab',
   TAG_RESOLVE_FAILED: 'unknown tag; put a value that begins with ! in quotes',
   UNEXPECTED_TOKEN: 'unexpected text; check the brackets and quotes before it, or quote the value',
 };
@@ -49,6 +50,7 @@ export class YamlFile {
   /** Absolute path. */
   readonly path: string;
   readonly text: string;
+  readonly isRead: boolean;
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
   readonly #isExposed: boolean;
@@ -60,6 +62,7 @@ export class YamlFile {
   /** `content` may be the reason why the file cannot be read. */
   constructor(name: string, content: FileContent | string, env: NodeJS.ProcessEnv) {
     const isRead = typeof content !== 'string';
+    this.isRead = isRead;
     this.name = name;
     this.path = resolve(name);
     this.text = isRead ? content.text : '';
@@ -78,7 +81,10 @@ export class YamlFile {
       stringKeys: true,
       uniqueKeys: false,
     });
-    for (const { code, message, pos } of [...document.errors, ...document.warnings]) {
+    const errors = [...document.errors, ...document.warnings];
+    // It leads to others.
+    const tab = errors.find(({ code }) => code === 'TAB_AS_INDENT');
+    for (const { code, message, pos } of tab === undefined ? errors : [tab]) {
       this.add(WHOLE_FILE, MESSAGES[code] ?? message, pos[0]);
     }
     if (this.problems.length === 0) {

@@ -24,7 +24,7 @@ test.each([
   ['nothing', undefined, 'does not exist'],
 ])('in place of a configuration, %s is refused', async (_what, content, message) => {
   const problems = await problemsOf(content === undefined ? {} : { 'config.yaml': content });
-  expect(problems).toBe(`config.yaml:1:1: (file): config.yaml ${message}`);
+  expect(problems).toBe(`config.yaml: config.yaml ${message}`);
 });
 
 /** What is where a file should be, and what is reported of its absolute path. */

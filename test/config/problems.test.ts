@@ -140,6 +140,7 @@ test.each<Case>([
   ['customer', 'labels: { "${UNSET}": x }', ['9:15: customers[0].labels: environment variable UNSET is not set; write $${ for a literal ${', '9:15: customers[0].labels: expected a label name of letters, digits and _, not reserved (customer, timezone, job, instance, __…), got another key']],
   ['customer', 'opening_hours: ${SECRET}', "9:20: customers[0].opening_hours: expected OpenStreetMap's syntax, as in Mo-Fr 08:00-20:00"],
   // YAML
+  ['file', 'service:\n\tbase_url: https://a.example\n\tauth_url: x\n', '2:1: (file): expected spaces as indentation, got a tab ^'],
   ['service', 'scope: !!binary c2NvcGU=', '4:10: (file): unknown tag; put a value that begins with ! in quotes'],
   ['service', 'scope: !service', '4:10: (file): unknown tag; put a value that begins with ! in quotes'],
   ['service', 'scope: "a\\q"', '4:12: (file): invalid escape sequence; write \\\\ for a backslash, or use single quotes'],
