@@ -190,7 +190,14 @@ export function createDaemon(options: DaemonOptions) {
   return {
     /** Locks the storage, listens and starts to poll. Throws an Error that names the obstacle. */
     async start(): Promise<{ readonly url: string }> {
-      await stateFile.start();
+      // First, so that a start without an address leaves no files.
+      const { url } = await web.start();
+      try {
+        await stateFile.start();
+      } catch (error) {
+        await web.stop();
+        throw error;
+      }
       const { build, storagePath } = options;
       log.info('starting', {
         version: build.version,
@@ -205,7 +212,6 @@ export function createDaemon(options: DaemonOptions) {
           shards: shard.shards,
         });
       }
-      const { url } = await web.start();
       log.info('listening', { url });
       exporter.start();
       await apply(loaded);

@@ -1,6 +1,7 @@
 /** The command line: its commands, its help, and the exit status. */
 import { existsSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { closestMatch } from 'leven';
 import { ConfigError, messageOf, UsageError } from '../base/errors.ts';
 import { backfillCommand } from './backfill.ts';
 import { checkCommand } from './check.ts';
@@ -29,7 +30,7 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<E
     await createProgram(args, io).parseAsync(args, { from: 'user' });
     return 0;
   } catch (error) {
-    return exitStatus(error, io);
+    return exitStatus(error, io, args);
   }
 }
 
@@ -79,8 +80,25 @@ function requireConfigFile(command: Command): void {
   }
 }
 
-function exitStatus(error: unknown, io: Io): ExitStatus {
+/** Returns a flag for an unknown one with a value, or that is the start of one: the parser suggests none. */
+function suggestionFor(
+  { message }: CommanderError,
+  program: Command,
+  [name]: readonly string[],
+): string {
+  const [, unknown] = /unknown option '(--[^=']+)[^']*'$/.exec(message) ?? [];
+  const command = program.commands.find((one) => one.name() === name) ?? program.commands[0];
+  const flags = command?.options.map(({ long }) => long ?? '') ?? [];
+  const nearest =
+    unknown &&
+    (flags.find((flag) => flag.startsWith(`${unknown}.`)) ??
+      closestMatch(unknown, flags, { maxDistance: 2 }));
+  return nearest ? `(Did you mean ${nearest}?)\n` : '';
+}
+
+function exitStatus(error: unknown, io: Io, args: readonly string[]): ExitStatus {
   if (error instanceof CommanderError) {
+    io.writeError(suggestionFor(error, createProgram(args, io), args));
     return error.exitCode === 0 ? 0 : 2;
   }
   const message = messageOf(error).trimEnd();

@@ -1,14 +1,29 @@
 /** Reloads of `run`: what they read again, and one that is requested while the configuration is loaded. */
+import { existsSync } from 'node:fs';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { launch, Workspace } from '../acceptance/daemon.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { startScriptedServer } from '../support/scripted-server.ts';
 import { configFlag, SECRET } from './simulated-environment.ts';
-import { Terminal } from './terminal.ts';
+import { ran, Terminal } from './terminal.ts';
 
 const FLAGS = ['--web.listen-address=127.0.0.1:0', '--storage.path=', '--web.enable-lifecycle'];
 const ZONES = { riverside: 'Europe/Copenhagen' };
 const WAIT = { timeout: 30_000 };
+
+test('a start without its address leaves no files, and logs nothing', async () => {
+  const taken = await startScriptedServer();
+  const workspace = new Workspace();
+  onTestFinished(() => workspace.close());
+  const { status, err } = await ran(
+    configFlag(workspace, taken.url, ZONES),
+    `--web.listen-address=${new URL(taken.url).host}`,
+    `--storage.path=${workspace.folder}/data`,
+  );
+  expect(status).toBe(1);
+  expect(err).toMatch(/^error: cannot listen on .*EADDRINUSE.*\n$/);
+  expect(existsSync(`${workspace.folder}/data`)).toBe(false);
+});
 
 test('a reload applies a changed ca_file and proxy_url', async () => {
   const issuer = makeAuthority();
