@@ -124,7 +124,8 @@ function checkHours(
       delete valid[key];
       // The message may quote the value.
       const isShown = formatter.quote(file, keyPath) !== undefined;
-      const expected = "expected OpenStreetMap's syntax, as in Mo-Fr 08:00-20:00";
+      const expected =
+        "expected OpenStreetMap's syntax, with ; between rules, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00";
       file.add(keyPath, isShown ? messageOf(error) : expected);
     }
     if (key === 'opening_hours' && COMMENT.test(hours ?? '')) {
