@@ -7,14 +7,16 @@ import { counted, ProgressLine } from '../base/output.ts';
 import { inParallel } from '../base/parallel.ts';
 import { accessOf } from '../config/credentials.ts';
 import { loadConfig } from '../config/load.ts';
-import type { Config } from '../config/types.ts';
+import type { Config, CustomerConfig } from '../config/types.ts';
+import { Calendar } from '../counting/calendar/calendar.ts';
 import { createOpeningHoursParser } from '../counting/calendar/opening-hours.ts';
+import { Zone } from '../counting/calendar/zone.ts';
 import { csvReport, jsonReport, tableReport } from '../report/columns.ts';
 import { htmlReport } from '../report/page.ts';
 import { PERIODS } from '../report/periods.ts';
 import type { LocalDate, PeriodName } from '../report/periods.ts';
-import { planCustomer, SUBJECTS } from '../report/plan.ts';
-import type { CustomerPlan, ReportOptions } from '../report/plan.ts';
+import { countPeriods, planCustomer, SUBJECTS } from '../report/plan.ts';
+import type { ReportOptions } from '../report/plan.ts';
 import { readCustomer } from '../report/reading.ts';
 import { sectionsOf } from '../report/rows.ts';
 import { MORE_REQUESTS } from '../report/windows.ts';
@@ -23,6 +25,8 @@ import { configOption, customerOption, helpNotes, parsePath } from './flags.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
 
+/** 27 years of days, 13 months of hours. */
+const MAX_PERIODS = 10_000;
 const RENDERERS = { table: tableReport, csv: csvReport, json: jsonReport, html: htmlReport };
 
 interface ReportFlags {
@@ -85,6 +89,12 @@ async function report(flags: ReportFlags, io: Io): Promise<void> {
   if (from >= to) {
     throw new UsageError('--to: expected a day after --from');
   }
+  const periods = countPeriods(flags.period, flags, systemClock.nowMs());
+  if (periods > MAX_PERIODS) {
+    throw new UsageError(
+      `--from: expected at most ${MAX_PERIODS} periods, got ${periods}: choose a later day or a longer --period`,
+    );
+  }
   if (output !== undefined) {
     try {
       requireWritable(output);
@@ -101,8 +111,8 @@ async function report(flags: ReportFlags, io: Io): Promise<void> {
     staffed: flags.hours === 'staffed',
     visits: flags.visits,
   };
-  const plans = plansOf(flags, options, config);
-  const { sections, failures } = await readAll(plans, config, io);
+  const customers = reportedCustomers(flags, config);
+  const { sections, failures } = await readAll(customers, options, config, io);
   if (sections.length > 0 || failures.length === 0) {
     const text = RENDERERS[flags.format](sections, options, systemClock.nowMs());
     // Excel reads UTF-8 only with a byte-order mark.
@@ -116,55 +126,63 @@ async function report(flags: ReportFlags, io: Io): Promise<void> {
   }
 }
 
-function plansOf(
-  { customer }: ReportFlags,
-  options: ReportOptions,
+function reportedCustomers(
+  { customer, from, by }: ReportFlags,
   config: Config,
-): readonly CustomerPlan[] {
+): readonly CustomerConfig[] {
   const customers = chooseCustomers(config, customer);
-  const parse = createOpeningHoursParser();
   const nowMs = systemClock.nowMs();
-  const plans = customers.map((one) => planCustomer(one, options, parse, nowMs));
-  if (plans.every(({ periods }) => periods.length === 0)) {
+  const isFuture = customers.every(
+    ({ timezone, dayStartsAt }) =>
+      new Calendar(new Zone(timezone), dayStartsAt).startOfDate(from) > nowMs,
+  );
+  if (isFuture) {
     throw new UsageError('--from must not be in the future');
   }
   const withoutPeople = customers.find(({ streams }) => !streams.includes('people'));
-  if (withoutPeople !== undefined && options.by !== 'customer') {
+  if (withoutPeople !== undefined && by !== 'customer') {
     throw new UsageError(
-      `--by=${options.by}: ${JSON.stringify(withoutPeople.name)} has no people in streams`,
+      `--by=${by}: ${JSON.stringify(withoutPeople.name)} has no people in streams`,
     );
   }
-  return plans;
+  return customers;
 }
 
 /** Returns also a line for each customer that failed. */
-async function readAll(plans: readonly CustomerPlan[], config: Config, io: Io) {
+async function readAll(
+  customers: readonly CustomerConfig[],
+  options: ReportOptions,
+  config: Config,
+  io: Io,
+) {
   const progress = new ProgressLine(io);
-  const byKey = plans.filter(({ options }) => options.by !== 'customer');
-  const expected = byKey.reduce((sum, { windows }) => sum + windows.length + MORE_REQUESTS, 0);
-  if (expected > 0) {
-    io.writeError(`sending at least ${counted(expected, 'request')}\n`);
+  const nowMs = systemClock.nowMs();
+  if (options.by !== 'customer') {
+    const window = options.period === 'hour' ? 'hour' : 'day';
+    const windows = countPeriods(window, options.range, nowMs);
+    const requests = customers.length * (windows + MORE_REQUESTS);
+    io.writeError(`sending at least ${counted(requests, 'request')}\n`);
   }
   const done = { requests: 0, customers: 0 };
   const service = serviceOf(config, io, {
     request() {
       done.requests += 1;
       progress.show(
-        `${done.customers} of ${counted(plans.length, 'customer')}, ${counted(done.requests, 'request')}`,
+        `${done.customers} of ${counted(customers.length, 'customer')}, ${counted(done.requests, 'request')}`,
       );
     },
   });
+  const parse = createOpeningHoursParser();
   const failures: string[] = [];
   try {
-    const sections = await inParallel(plans, customersAtOnce(config.service), async (plan) => {
-      const { name } = plan.config;
+    const sections = await inParallel(customers, customersAtOnce(config.service), async (one) => {
+      const { name } = one;
       const retries = patientRetries(progress, `${name}: `);
-      const client = service.clientFor(accessOf(plan.config), retries);
+      const client = service.clientFor(accessOf(one), retries);
       try {
-        return sectionsOf(
-          plan,
-          await readCustomer(plan, (question) => client.query(question, io.stop)),
-        );
+        const plan = await planCustomer(one, options, parse, nowMs, io.stop);
+        const reading = await readCustomer(plan, (question) => client.query(question, io.stop));
+        return await sectionsOf(plan, reading);
       } catch (error) {
         io.stop.throwIfAborted();
         if (!(error instanceof ServiceError)) {
@@ -199,10 +217,10 @@ async function deliver(text: string, io: Io): Promise<void> {
 }
 
 function parseDate(text: string): LocalDate {
-  const date = /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(text) : NaN;
+  const date = /^(19|2\d)\d\d-\d\d-\d\d$/.test(text) ? Date.parse(text) : NaN;
   // Date.parse refuses 2025-02-30, but not every month and day.
   if (Number.isNaN(date) || new Date(date).toISOString().slice(0, 10) !== text) {
-    throw new InvalidArgumentError('Expected a date such as 2025-01-01.');
+    throw new InvalidArgumentError('Expected a date such as 2025-01-01, from 1900 on.');
   }
   return date;
 }

@@ -1,9 +1,7 @@
 /** The rows of a report: one for each customer, branch or device and each period. */
 import { HOUR_MS } from '../base/duration.ts';
 import { compareKeys } from '../counting/breakdowns/poll-breakdown.ts';
-import type { OpeningHours } from '../counting/calendar/opening-hours.ts';
 import type { Span } from '../counting/calendar/calendar.ts';
-import { spanOf } from './plan.ts';
 import type { CustomerPlan } from './plan.ts';
 import type { Day, Period } from './periods.ts';
 import { WHOLE } from './reading.ts';
@@ -39,20 +37,23 @@ export interface Section {
 }
 
 /** Returns the sections of a customer: configured branches also if they counted nobody. */
-export function sectionsOf(plan: CustomerPlan, reading: CustomerReading): readonly Section[] {
+export async function sectionsOf(
+  plan: CustomerPlan,
+  reading: CustomerReading,
+): Promise<readonly Section[]> {
   const { config, options } = plan;
   if (options.by === 'customer') {
-    const rows = rowsOf(plan, reading, undefined);
+    const rows = await rowsOf(plan, reading, undefined);
     return [{ customer: config.name, key: undefined, name: undefined, rows }];
   }
   const branches = options.by === 'branch' ? config.branches : undefined;
   const keys = new Set([...Object.keys(branches ?? {}), ...sumOf(reading.people ?? []).keys()]);
-  return [...keys].toSorted(compareKeys).map((key) => ({
-    customer: config.name,
-    key,
-    name: branches && (branches[key]?.name ?? key),
-    rows: rowsOf(plan, reading, key),
-  }));
+  const sections: Section[] = [];
+  for (const key of [...keys].toSorted(compareKeys)) {
+    const name = branches && (branches[key]?.name ?? key);
+    sections.push({ customer: config.name, key, name, rows: await rowsOf(plan, reading, key) });
+  }
+  return sections;
 }
 
 /** The counts of a window of one customer, branch or device. */
@@ -64,22 +65,20 @@ interface Counted extends Span {
   readonly anybody: number;
 }
 
-function rowsOf(
+async function rowsOf(
   plan: CustomerPlan,
   reading: CustomerReading,
   key: string | undefined,
-): readonly ReportRow[] {
+): Promise<readonly ReportRow[]> {
   const { options, days, nowMs } = plan;
-  const hours = plan.hoursOf(options.by === 'branch' ? key : undefined);
-  const opening = openSpans(plan, hours.opening);
-  const staffed = options.staffed ? openSpans(plan, hours.staffed) : undefined;
+  const { opening, staffed } = await plan.hoursOf(options.by === 'branch' ? key : undefined);
   const selfService = opening && staffed && without(opening, staffed);
   const windows = countedWindows(plan, reading, key ?? WHOLE);
   const staffedWindows = new Set(staffed?.flatMap((span) => within(windows, span)));
   const openDays = days.filter(
     opening === undefined
       ? usuallyOpen(plan, windows)
-      : (day) => opening.some((span) => overlapMs(span, day) > 0),
+      : (day) => overlapping(opening, day).length > 0,
   );
   const gaps = openDays.filter((day) => day.endMs <= nowMs && within(windows, day).every(isEmpty));
   return plan.periods.map((period): ReportRow => {
@@ -118,13 +117,6 @@ function rowsOf(
   });
 }
 
-function openSpans(
-  { days, config }: CustomerPlan,
-  hours: OpeningHours | undefined,
-): readonly Span[] | undefined {
-  return hours?.openSpans(spanOf(days), config.timezone);
-}
-
 function countedWindows(
   { windows }: CustomerPlan,
   { people, logins }: CustomerReading,
@@ -148,7 +140,7 @@ function sum(windows: readonly Counted[], counter: 'entered' | 'exited' | 'login
 
 /** Returns the hours of spans within a period, with two decimals. */
 function hoursIn(spans: readonly Span[], period: Span): number {
-  const ms = spans.reduce((total, span) => total + overlapMs(span, period), 0);
+  const ms = overlapping(spans, period).reduce((sum, span) => sum + overlapMs(span, period), 0);
   return Math.round((ms / HOUR_MS) * 100) / 100;
 }
 
@@ -161,7 +153,7 @@ function without(spans: readonly Span[], others: readonly Span[]): readonly Span
   return spans.flatMap((span) => {
     const parts: Span[] = [];
     let { startMs } = span;
-    for (const other of others.filter((one) => overlapMs(one, span) > 0)) {
+    for (const other of overlapping(others, span)) {
       parts.push({ startMs, endMs: other.startMs });
       startMs = other.endMs;
     }
@@ -191,6 +183,13 @@ function weekdayOf({ date }: Day): number {
 /** Returns those of consecutive spans that start within another one. */
 function within<Item extends Span>(items: readonly Item[], { startMs, endMs }: Span): Item[] {
   return items.slice(lowerBound(items, startMs), lowerBound(items, endMs));
+}
+
+/** Returns those of spans, in order and apart, that overlap another one. */
+function overlapping(spans: readonly Span[], { startMs, endMs }: Span): readonly Span[] {
+  // Only the last one that starts before it can reach into it.
+  const first = Math.max(0, lowerBound(spans, startMs) - 1);
+  return spans.slice(first, lowerBound(spans, endMs)).filter((span) => span.endMs > startMs);
 }
 
 /** Returns the number of spans that start before an instant. */

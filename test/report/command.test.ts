@@ -71,6 +71,15 @@ test.each([
     ['--from=2025-02-30', '--to=2025-03-01'],
     /argument '2025-02-30' is invalid. Expected a date such as 2025-01-01/,
   ],
+  [['--from=1899-12-31', '--to=2025-03-01'], /argument '1899-12-31' is invalid. .* from 1900 on/],
+  [
+    ['--from=1900-01-01', '--to=2026-01-01', '--period=hour'],
+    /^error: --from: expected at most 10000 periods, got 1104504: choose a later day or a longer --period\n$/,
+  ],
+  [
+    ['--from=1990-01-01', '--to=2026-01-01', '--period=day'],
+    /^error: --from: expected at most 10000 periods, got 13149: /,
+  ],
   [['--from=2999-01-01', '--to=2999-02-01'], /^error: --from must not be in the future\n$/],
   [['--from=2025-01-01', '--to=2025-02-01', '--customer=nobody'], /no customer "nobody"/],
   [

@@ -1,8 +1,11 @@
-import { describe, expect, test } from 'vitest';
+import { assert, describe, expect, test } from 'vitest';
 import { Calendar } from '../../src/counting/calendar/calendar.ts';
+import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import { daysOf, periodsOf, yearBefore } from '../../src/report/periods.ts';
 import type { PeriodName } from '../../src/report/periods.ts';
+import { planCustomer } from '../../src/report/plan.ts';
+import { configWith, load } from '../config/folder.ts';
 
 const CALENDAR = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
 const NOW_MS = Date.parse('2026-11-18T12:00:00Z');
@@ -49,4 +52,25 @@ test.each<[PeriodName, string, string | undefined]>([
   ['hour', '2025-03-01T04:00:00+01:00', undefined],
 ])('a year before the %s of %s is %s', (name, start, before) => {
   expect(yearBefore(name, start)).toBe(before);
+});
+
+test('a plan of many years hears a signal', async () => {
+  const { config } = await load({
+    'config.yaml': configWith({ customer: 'staffed_hours: Mo-Fr 10:00-18:00' }),
+  });
+  const [customer] = config.customers;
+  assert(customer);
+  const range = { from: Date.UTC(2000, 0, 1), to: Date.UTC(2026, 0, 1) };
+  const options = {
+    range,
+    by: 'customer',
+    period: 'year',
+    staffed: true,
+    visits: 'entered',
+  } as const;
+  const stop = new AbortController();
+  setImmediate(() => stop.abort('SIGINT'));
+  await expect(
+    planCustomer(customer, options, parseOpeningHours, range.to, stop.signal),
+  ).rejects.toBe('SIGINT');
 });
