@@ -4,7 +4,7 @@ import { MINUTE_MS } from '../base/duration.ts';
 import { ServiceError } from '../base/errors.ts';
 import { Secret } from '../base/secret.ts';
 import { untilAborted } from './limits.ts';
-import { decodeFor, decodeRefusal, decodeToken } from './decode.ts';
+import { decodeFor, decodeToken, decodeTokenError } from './decode.ts';
 import { statusError, titleOf } from './transport.ts';
 import type { ExchangeResponse, ExchangeRequest } from './transport.ts';
 import type { CustomerAccess } from './types.ts';
@@ -18,7 +18,9 @@ const RENEWAL_RETRY_MS = MINUTE_MS;
 /** An identity server may lock out a client that tries too often: the pause doubles. */
 const MIN_REFUSAL_PAUSE_MS = MINUTE_MS;
 const MAX_REFUSAL_PAUSE_MS = 15 * MINUTE_MS;
-const MIN_AGE_TO_DISCARD_MS = 15 * MINUTE_MS;
+/** A service that has forgotten its tokens need not say so with 401. The pause doubles. */
+const MIN_SUSPICION_PAUSE_MS = 5 * MINUTE_MS;
+const MAX_SUSPICION_PAUSE_MS = 60 * MINUTE_MS;
 
 export interface AccessToken {
   readonly value: Secret;
@@ -33,7 +35,7 @@ export interface TokenOptions {
   readonly url: string;
   readonly scope: string;
   readonly clock: Clock;
-  /** Returns responses with status 200, 400, 401 and 403, and throws for others. */
+  /** Returns responses with a status below 500, and throws for others. */
   readonly send: (request: ExchangeRequest) => Promise<ExchangeResponse>;
   /** Called when the credentials are first accepted or refused, and at each change. */
   readonly credentialsChecked: (valid: boolean) => void;
@@ -56,6 +58,8 @@ export class TokenCache {
   #renewAtMs = Infinity;
   #refusal: Refusal | undefined;
   #pending: Promise<AccessToken> | undefined;
+  #suspectedAtMs = -Infinity;
+  #suspicionPauseMs = MIN_SUSPICION_PAUSE_MS;
   #reportedValid: boolean | undefined;
 
   constructor(access: CustomerAccess, options: TokenOptions) {
@@ -83,14 +87,29 @@ export class TokenCache {
     return token;
   }
 
-  /**
-   * Discards a token that the service did not accept. After a 403 only an old one, which the service may
-   * have forgotten: a customer without rights must not cost a token per poll.
-   */
-  invalidate(token: AccessToken, status: number): void {
-    const ageMs = this.#options.clock.monotonicMs() - token.requestedAtMs;
-    if (this.#token === token && (status === 401 || ageMs >= MIN_AGE_TO_DISCARD_MS)) {
+  /** Discards a token that the service answered with 401. */
+  invalidate(token: AccessToken): void {
+    if (this.#token === token) {
       this.#token = undefined;
+    }
+  }
+
+  /** The service accepted the token. */
+  accepted(): void {
+    this.#suspicionPauseMs = MIN_SUSPICION_PAUSE_MS;
+  }
+
+  /**
+   * Tries a new token after failures of another status. The old one serves until the new one arrives. Both
+   * the token and the last try must be older than the pause: an outage must not cost a token per poll.
+   */
+  suspect(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const sinceMs = Math.max(this.#token?.requestedAtMs ?? nowMs, this.#suspectedAtMs);
+    if (nowMs - sinceMs >= this.#suspicionPauseMs) {
+      this.#suspectedAtMs = nowMs;
+      this.#suspicionPauseMs = Math.min(2 * this.#suspicionPauseMs, MAX_SUSPICION_PAUSE_MS);
+      this.#request().catch(() => {});
     }
   }
 
@@ -136,8 +155,9 @@ export class TokenCache {
       ),
     };
     const response = await send(request);
-    if (response.status !== 200) {
-      throw this.#refused(request, response, clientSecret);
+    const code = decodeTokenError(response);
+    if (response.status !== 200 || (code !== undefined && code !== 'other')) {
+      throw this.#refused(request, response, clientSecret, code);
     }
     const { value, expiresInSeconds = DEFAULT_LIFETIME_SECONDS } = decodeFor(request, () =>
       decodeToken(response),
@@ -160,16 +180,20 @@ export class TokenCache {
     request: ExchangeRequest,
     response: ExchangeResponse,
     clientSecret: Secret,
+    code: string | undefined,
   ): ServiceError {
     const { status } = response;
-    const code = decodeRefusal(response) ?? (status === 401 ? 'no reason given' : undefined);
-    // Without an error object it may be a proxy that responds.
-    if (code === undefined) {
-      return statusError(request, response);
+    const failure = statusError(request, response);
+    if (code === 'server_error' || code === 'temporarily_unavailable') {
+      return new ServiceError('server', `${failure.message}, ${code}`, failure);
+    }
+    // Other texts, or none, may be those of a proxy.
+    if (status !== 401 && (code === undefined || (code === 'other' && status !== 400))) {
+      return failure;
     }
     const error = new ServiceError(
       'auth',
-      `${titleOf(request)}: the service refused the credentials (status ${status}, ${code}): ` +
+      `${titleOf(request)}: the service refused the credentials (status ${status}, ${code ?? 'no reason given'}): ` +
         'check client_id and client secret against the API module',
       { status },
     );

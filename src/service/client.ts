@@ -169,9 +169,14 @@ class Client implements ServiceClient {
         signal,
       );
       this.#failures = 0;
+      this.#tokens.accepted();
       return decoded;
     } catch (error) {
       this.#failures += 1;
+      const status = error instanceof ServiceError ? error.status : undefined;
+      if (this.#failures >= MAX_FAILURES_WITH_RETRIES && status !== undefined && status !== 429) {
+        this.#tokens.suspect();
+      }
       if (error instanceof AbortedError) {
         const elapsed = roughly(clock.monotonicMs() - startedMs);
         throw timeoutOf(`${error.message} within ${elapsed}`, signal);
@@ -191,8 +196,8 @@ class Client implements ServiceClient {
       if (response.status === 200) {
         return { request, response, token };
       }
-      this.#tokens.invalidate(token, response.status);
-      if (response.status !== 401 || renewed) {
+      this.#tokens.invalidate(token);
+      if (renewed) {
         throw statusError(request, response);
       }
     }
@@ -211,7 +216,7 @@ class Client implements ServiceClient {
 
   /**
    * Sends one request; reports it to the observer and logs it without query string, headers and body. Returns
-   * status 200 and those that concern the credentials. Throws if the customer was told to wait, perhaps
+   * status 200 and 401, and those of the token endpoint below 500. Throws if the customer was told to wait, perhaps
    * while this request queued.
    */
   async #exchange(request: ClientRequest, signal?: AbortSignal): Promise<ExchangeResponse> {
@@ -227,12 +232,14 @@ class Client implements ServiceClient {
       if (code === 200 && endpoint !== 'token') {
         serverClock.update(response.date, clock.monotonicMs() - startedMs);
       }
-      if (code === 200 || concernsCredentials(endpoint, code)) {
-        return response;
+      if (code !== 200) {
+        const error = statusError(request, response);
+        this.#gate.record(error);
+        if (code !== 401 && (endpoint !== 'token' || code >= 500)) {
+          throw error;
+        }
       }
-      const error = statusError(request, response);
-      this.#gate.record(error);
-      throw error;
+      return response;
     } catch (error) {
       code = error instanceof ServiceError ? (error.status ?? 'none') : 'none';
       throw error;
@@ -301,8 +308,4 @@ function parameters(query: AnyQuery): URLSearchParams {
 function roughly(durationMs: number): string {
   const unitMs = durationMs < 1_000 ? 1 : 1_000;
   return formatDuration(Math.round(durationMs / unitMs) * unitMs);
-}
-
-function concernsCredentials(endpoint: ObservedEndpoint, status: number): boolean {
-  return status === 401 || status === 403 || (endpoint === 'token' && status === 400);
 }

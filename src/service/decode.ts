@@ -53,7 +53,7 @@ const RECORD_FIELDS: Readonly<Record<Endpoint, readonly string[]>> = {
 const INTEGER_FIELDS = ['amount', 'patronAge', 'customerId', 'branchId', 'clientId', 'deviceId'];
 const PATRON_FIELDS = ['patronAge', 'patronGender', 'patronAddress2'];
 
-/** The error codes of RFC 6749, 5.2. No other text of an error response is shown. */
+/** The error codes of RFC 6749, 5.2 and 4.1.2.1. No other text of an error response is shown. */
 const OAUTH_ERRORS: ReadonlySet<string> = new Set([
   'invalid_request',
   'invalid_client',
@@ -61,6 +61,8 @@ const OAUTH_ERRORS: ReadonlySet<string> = new Set([
   'invalid_scope',
   'unauthorized_client',
   'unsupported_grant_type',
+  'server_error',
+  'temporarily_unavailable',
 ]);
 
 /** The types of pages that a wrong address or a proxy returns. Others may repeat a secret: not shown. */
@@ -246,10 +248,10 @@ export function decodeToken(response: ResponseContent): {
 }
 
 /**
- * Returns the error code with which the token endpoint refused: a name of RFC 6749, `other` for any other
+ * Returns the error code of a response of the token endpoint: a name of RFC 6749, `other` for any other
  * error object, undefined without one. Never the service's own words, which may repeat a secret.
  */
-export function decodeRefusal(response: ResponseContent): string | undefined {
+export function decodeTokenError(response: ResponseContent): string | undefined {
   try {
     const error = parseObject(response, 'service.auth_url')['error'];
     if (typeof error !== 'string' || error === '') {

@@ -1,5 +1,6 @@
 /** The life of a token, and of refused credentials, under a virtual clock. */
 import { describe, expect, test } from 'vitest';
+import { ServiceError } from '../../src/base/errors.ts';
 import { Secret } from '../../src/base/secret.ts';
 import type { ExchangeResponse } from '../../src/service/transport.ts';
 import { settle } from '../support/virtual-clock.ts';
@@ -80,20 +81,59 @@ describe('a token', () => {
     expect((await failureOf(use())).reason).toBe('server');
   });
 
-  test('is kept after a 403 while it is younger than 15 minutes', async () => {
-    const { clock, server, use } = startTokens();
+  const PAGE = reply(200, 'sign in', { contentType: 'text/html' });
+
+  test.for<[string, Reply, readonly number[]]>([
+    ['302', reply(302, {}), [5, 15, 35, 75, 135]],
+    ['400', reply(400, {}), [5, 15, 35, 75, 135]],
+    ['403', reply(403, {}), [5, 15, 35, 75, 135]],
+    ['500', reply(500, {}), [5, 15, 35, 75, 135]],
+    ['200 and a page', PAGE, [5, 15, 35, 75, 135]],
+    ['429', reply(429, {}), []],
+    ['no response', () => Promise.reject(new ServiceError('unreachable', 'gone')), []],
+  ])(
+    'is replaced ever more rarely while the service fails with %s',
+    async ([, failure, minutes]) => {
+      const { clock, server, requests, use } = startTokens(1e6);
+      const good: Reply = server.data;
+      await use();
+      server.data = failure;
+      const renewedMinutes: number[] = [];
+      for (let minute = 1; minute < 140; minute += 1) {
+        const before = requests().length;
+        await clock.advance(MINUTE_MS);
+        await failureOf(use());
+        await settle();
+        renewedMinutes.push(...(requests().length > before ? [minute] : []));
+      }
+      expect(renewedMinutes).toEqual(minutes);
+      // The pauses start over.
+      server.data = good;
+      expect(await use()).toBe(`token-${minutes.length + 1}`);
+      server.data = failure;
+      await clock.advance(5 * MINUTE_MS);
+      for (const count of [0, 0, minutes.length === 0 ? 0 : 1]) {
+        await failureOf(use());
+        await settle();
+        expect(requests()).toHaveLength(1 + minutes.length + count);
+      }
+    },
+  );
+
+  test('serves while a new one is refused or does not come', async () => {
+    const { clock, server, requests, use } = startTokens();
     const good: Reply = server.data;
     await use();
-    for (const [ms, token] of [
-      [15 * MINUTE_MS - 1, 'token-1'],
-      [1, 'token-2'],
-    ] as const) {
-      await clock.advance(ms);
-      server.data = reply(403, {});
-      expect((await failureOf(use())).reason).toBe('auth');
-      server.data = good;
-      expect(await use()).toBe(token);
+    server.data = reply(500, {});
+    server.token = reply(500, {});
+    await clock.advance(5 * MINUTE_MS);
+    for (let poll = 0; poll < 9; poll += 1) {
+      await failureOf(use());
+      await settle();
     }
+    expect(requests()).toHaveLength(2);
+    server.data = good;
+    expect(await use()).toBe('token-1');
   });
 
   test('still arrives for the other callers when one of them aborts', async () => {
@@ -113,27 +153,56 @@ describe('a token', () => {
 
 describe('refused credentials', () => {
   test.for([
-    [400, { error: 'invalid_client' }, 'auth', /status 400, invalid_client/, [false]],
-    [401, { error: `no client ${SECRET}` }, 'auth', /status 401, other/, [false]],
-    [403, { error: 'unauthorized_client' }, 'auth', /status 403, unauthorized_client/, [false]],
-    [401, 'nothing', 'auth', /status 401, no reason given/, [false]],
+    [200, 'invalid_request'],
+    [200, 'invalid_client'],
+    [302, 'invalid_grant'],
+    [400, 'invalid_client'],
+    [401, 'unauthorized_client'],
+    [403, 'unauthorized_client'],
+    [404, 'unsupported_grant_type'],
+    [422, 'invalid_scope'],
+    [429, 'invalid_client'],
+    [400, 'other', `no client ${SECRET}`],
+    [401, 'other', `no client ${SECRET}`],
+    [401, 'no reason given', 1],
+  ] as const)('are those with status %i and %s', async ([status, code, error = code]) => {
+    const { server, harness, requests, use } = startTokens();
+    server.token = reply(status, { error });
+    for (let poll = 0; poll < 2; poll += 1) {
+      expect(await failureOf(use())).toMatchObject({
+        reason: 'auth',
+        status,
+        message:
+          `POST https://service/connect/token: the service refused the credentials (status ${status}, ${code}): ` +
+          'check client_id and client secret against the API module',
+      });
+    }
+    // They are not sent again.
+    expect(requests()).toHaveLength(1);
+    expect(harness.credentials).toEqual([false]);
+  });
+
+  test.for([
+    [400, { error: 'server_error' }, 'server', 'status 400, server_error'],
+    [403, { error: 'temporarily_unavailable' }, 'server', 'status 403, temporarily_unavailable'],
+    [500, { error: 'invalid_client' }, 'server', 'status 500'],
+    [200, { error: 'maintenance' }, 'malformed', '"access_token": expected a string of visible'],
+    [403, { error: 'maintenance' }, 'auth', 'status 403'],
+    [404, { error: 'maintenance' }, 'rejected', 'status 404; check service.auth_url'],
     // Without an error object it may be a proxy that responds.
-    [400, 'nothing', 'rejected', /status 400$/, []],
-    [403, 'nothing', 'auth', /status 403$/, []],
-  ] as const)(
-    'are those with status %i and %j: %s',
-    async ([status, value, reason, words, valid]) => {
-      const { server, harness, requests, use } = startTokens();
-      server.token = reply(status, value);
+    [400, 'nothing', 'rejected', 'status 400'],
+    [403, 'nothing', 'auth', 'status 403'],
+  ] as const)('are not those with status %i and %j', async ([status, value, reason, words]) => {
+    const { server, harness, requests, use } = startTokens();
+    server.token = reply(status, value);
+    for (const count of [1, 2]) {
       const error = await failureOf(use());
       expect(error).toMatchObject({ reason, status });
-      expect(error.message).toMatch(words);
-      expect(harness.credentials).toEqual(valid);
-      // They are not sent again.
-      expect((await failureOf(use())).reason).toBe(reason);
-      expect(requests()).toHaveLength(2 - valid.length);
-    },
-  );
+      expect(error.message).toContain(`POST https://service/connect/token: ${words}`);
+      expect(requests()).toHaveLength(count);
+    }
+    expect(harness.credentials).toEqual([]);
+  });
 
   test('are sent again after one minute, then two, four, eight, fifteen', async () => {
     const { clock, server, harness, requests, use } = startTokens();
@@ -189,15 +258,4 @@ describe('refused credentials', () => {
     await clock.advance(10 * MINUTE_MS);
     expect((await failureOf(use())).reason).toBe('auth');
   });
-});
-
-test('a secret that cannot be read is the reason auth, without its path', async () => {
-  const { harness, use } = startTokens();
-  const { readSecret } = harness.access;
-  harness.access.readSecret = () => Promise.reject(new Error('ENOENT /secrets/riverside'));
-  const { reason, message } = await failureOf(use());
-  expect([reason, message]).toEqual(['auth', 'the client secret could not be read']);
-  expect(harness.credentials).toEqual([]);
-  harness.access.readSecret = readSecret;
-  expect(await use()).toBe('token-1');
 });

@@ -7,7 +7,7 @@ import {
   decodeAggregated,
   decodeFor,
   decodePage,
-  decodeRefusal,
+  decodeTokenError,
   decodeToken,
   recordFields,
   rowFields,
@@ -238,12 +238,12 @@ describe('a token response', () => {
   });
 
   test('that refuses is an error code of RFC 6749 or `other`, never the words of the service', () => {
-    expect(decodeRefusal(response({ error: 'invalid_client' }))).toBe('invalid_client');
-    expect(decodeRefusal(response({ error: 'no client with the secret abc' }))).toBe('other');
+    expect(decodeTokenError(response({ error: 'invalid_client' }))).toBe('invalid_client');
+    expect(decodeTokenError(response({ error: 'no client with the secret abc' }))).toBe('other');
     for (const value of [{}, { error: '' }, { error: {} }, [], 'not json']) {
-      expect(decodeRefusal(response(value))).toBeUndefined();
+      expect(decodeTokenError(response(value))).toBeUndefined();
     }
-    expect(decodeRefusal(response({ error: 'invalid_client' }, 'text/html'))).toBeUndefined();
+    expect(decodeTokenError(response({ error: 'invalid_client' }, 'text/html'))).toBeUndefined();
   });
 });
 
