@@ -1,5 +1,6 @@
 /** Secrets and certificates: how their files are read, and the credentials of a customer. */
 import { X509Certificate } from 'node:crypto';
+import { messageOf, ServiceError } from '../base/errors.ts';
 import { readTextFile } from '../base/files.ts';
 import type { FileContent } from '../base/files.ts';
 import { Secret } from '../base/secret.ts';
@@ -12,11 +13,18 @@ export const EXPOSED = 'can be read by others: expected mode 640 or 600';
 
 /**
  * Returns what the service's client needs to know of a customer. `readSecret` reads a secret file at each
- * call, and throws an Error without the file's content.
+ * call, and throws a ServiceError `auth` that names the file.
  */
 export function accessOf({ name, clientId, clientSecret: { path, secret } }: CustomerConfig) {
   async function readSecret(): Promise<Secret> {
-    return path === undefined ? secret : parseSecret(await readTextFile(path, MAX_SECRET_BYTES));
+    if (path === undefined) {
+      return secret;
+    }
+    try {
+      return parseSecret(await readTextFile(path, MAX_SECRET_BYTES));
+    } catch (error) {
+      throw new ServiceError('auth', `client_secret_file: ${path} ${messageOf(error)}`);
+    }
   }
   return { name, clientId, readSecret };
 }

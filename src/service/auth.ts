@@ -133,7 +133,7 @@ export class TokenCache {
   async #requestToken(): Promise<AccessToken> {
     const { url, scope, clock, send } = this.#options;
     const { clientId } = this.#access;
-    const clientSecret = await readSecret(this.#access);
+    const clientSecret = await this.#access.readSecret();
     const refusal = this.#refusal;
     if (
       refusal?.clientSecret.equals(clientSecret) === true &&
@@ -213,14 +213,5 @@ export class TokenCache {
       this.#reportedValid = valid;
       this.#options.credentialsChecked(valid);
     }
-  }
-}
-
-async function readSecret(access: CustomerAccess): Promise<Secret> {
-  try {
-    return await access.readSecret();
-  } catch {
-    // The reader's error may contain a part of what it read.
-    throw new ServiceError('auth', 'the client secret could not be read');
   }
 }

@@ -28,7 +28,7 @@ export interface ServiceOptions {
   readonly transport?: Transport;
 }
 
-/** A customer's credentials. `readSecret` reads a secret file anew each time. */
+/** A customer's credentials. `readSecret` reads a secret file anew each time; it may throw a ServiceError. */
 export interface CustomerAccess {
   readonly name: string;
   readonly clientId: string;

@@ -1,4 +1,5 @@
 /** Tokens (docs/service.md#tokens), refused credentials, and secret files that change. */
+import { rmSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
@@ -64,4 +65,12 @@ test('refused credentials are not sent at every poll, and a new secret file is u
   workspace.write('refused.secret', `${refused.secret}\n`);
   await exact(daemon, refused);
   expect(await valid('refused')).toBe(1);
+});
+
+test('a secret file that is gone is named in the log and on the page', async () => {
+  rmSync(`${workspace.folder}/renewed.secret`);
+  service.revokeTokens(renewed);
+  const problem = `client_secret_file: ${workspace.folder}/renewed.secret does not exist`;
+  await eventually(async () => expect(await (await daemon.get('/')).text()).toContain(problem));
+  expect(daemon.logged('poll failed')).toContainEqual(expect.objectContaining({ error: problem }));
 });

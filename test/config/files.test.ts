@@ -6,7 +6,9 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { readTextFile } from '../../src/base/files.ts';
+import { ServiceError } from '../../src/base/errors.ts';
 import { Secret } from '../../src/base/secret.ts';
+import type { CustomerConfig } from '../../src/config/types.ts';
 import { accessOf, haveSameCredentials, parseSecret } from '../../src/config/credentials.ts';
 import { configWith, folderOf, load, problemsOf } from './folder.ts';
 
@@ -49,6 +51,12 @@ test.each(OBSTACLES)(
     const path = join(folder, 'config.yaml');
     await expect(loadConfig({ path, env: {} })).rejects.toThrow(
       `${path}:7:25: customers[0].client_secret_file: ${secret} ${message}`,
+    );
+    // Also while the exporter runs.
+    const clientSecret = { path: secret, secret: new Secret('old') };
+    const customer = { name: 'riverside', clientId: 'riverside-api', clientSecret };
+    await expect(accessOf(customer as CustomerConfig).readSecret()).rejects.toThrow(
+      new ServiceError('auth', `client_secret_file: ${secret} ${message}`),
     );
   },
 );
