@@ -159,8 +159,10 @@ export class TokenCache {
     if (response.status !== 200 || (code !== undefined && code !== 'other')) {
       throw this.#refused(request, response, clientSecret, code);
     }
-    const { value, expiresInSeconds = DEFAULT_LIFETIME_SECONDS } = decodeFor(request, () =>
-      decodeToken(response),
+    const { value, expiresInSeconds = DEFAULT_LIFETIME_SECONDS } = decodeFor(
+      request,
+      response,
+      () => decodeToken(response),
     );
     const lifetimeMs = 1_000 * Math.max(expiresInSeconds, MIN_LIFETIME_SECONDS);
     const token = {

@@ -32,7 +32,7 @@ import type {
 /** Returns the service without opening a connection. Throws a ConfigError for an invalid proxy URL. */
 export function createService(options: ServiceOptions): Service {
   const { config, environment = {}, clock, log } = options;
-  const transport = options.transport ?? createTransport(config, environment);
+  const transport = options.transport ?? createTransport(config, environment, clock);
   const limiter = new RateLimiter(config.maxRequestsPerSecond, clock);
   const semaphore = new Semaphore(config.maxConcurrency, limiter);
   const serverClock = new ServerClock(clock, log);
@@ -162,7 +162,7 @@ class Client implements ServiceClient {
         async () => {
           const { request, response, token } = await this.#authorized(query, signal, urgent);
           const secrets = [token.value.reveal(), token.clientSecret.reveal()];
-          return decodeFor(request, () => decode(response, secrets));
+          return decodeFor(request, response, () => decode(response, secrets));
         },
         policy,
         this.#shared,

@@ -75,12 +75,17 @@ const SHOWN_CONTENT_TYPES: readonly string[] = [
   'application/octet-stream',
 ];
 
-/** Returns what `decode` returns, and adds the request to its error. */
-export function decodeFor<T>(request: ExchangeRequest, decode: () => T): T {
+/** Returns what `decode` returns, and adds the request to its error, after which the connection is closed. */
+export function decodeFor<T>(
+  request: ExchangeRequest,
+  response: Pick<ExchangeResponse, 'discardConnection'>,
+  decode: () => T,
+): T {
   try {
     return decode();
   } catch (error) {
     if (error instanceof ServiceError) {
+      response.discardConnection?.();
       throw new ServiceError(error.reason, `${titleOf(request)}: ${error.message}`, error);
     }
     throw error;

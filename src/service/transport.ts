@@ -8,7 +8,8 @@ import { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import type { Got, Request } from 'got';
-import { formatDuration } from '../base/duration.ts';
+import type { Clock } from '../base/clock.ts';
+import { formatDuration, MINUTE_MS } from '../base/duration.ts';
 import { codeOf, ConfigError, ServiceError } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
 import type { Secret } from '../base/secret.ts';
@@ -18,6 +19,8 @@ import { parseRetryAfter } from './retry.ts';
 
 /** Limit for the decompressed body. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
+/** The name of a server may move to another address, and the old one may go on answering. */
+const MAX_CONNECTION_AGE_MS = 5 * MINUTE_MS;
 
 /** A GET, or a POST of `form`. */
 export interface ExchangeRequest {
@@ -35,6 +38,8 @@ export interface ExchangeResponse {
   readonly retryAfter: string | undefined;
   readonly date: string | undefined;
   readonly body: Uint8Array;
+  /** Closes the connection of a response that is not accepted, unless another request already uses it. */
+  readonly discardConnection?: () => void;
 }
 
 /**
@@ -56,8 +61,9 @@ export interface Transport {
 export function createTransport(
   settings: ServiceSettings,
   environment: NodeJS.ProcessEnv,
+  clock: Clock,
 ): Transport {
-  const agents = createAgents(settings, environment);
+  const agents = createAgents(settings, environment, clock);
   let client: Promise<Got> | undefined;
   let closed = false;
   return {
@@ -78,7 +84,7 @@ export function createTransport(
         ...(request.form && { body: request.form.reveal() }),
         ...(signal && { signal }),
       });
-      return receive(stream, request, settings.timeoutMs, signal);
+      return receive(stream, request, settings.timeoutMs, agents.discard, signal);
     },
     close() {
       closed = true;
@@ -114,10 +120,18 @@ const REASONS: Readonly<Record<number, FailureReason>> = {
   429: 'rate_limited',
 };
 
+interface Agents {
+  readonly http: HttpAgent;
+  readonly https: HttpsAgent;
+  /** Closes a connection once it is idle. */
+  readonly discard: (socket: Duplex) => void;
+}
+
 function createAgents(
   settings: ServiceSettings,
   environment: NodeJS.ProcessEnv,
-): { http: HttpAgent; https: HttpsAgent } {
+  clock: Clock,
+): Agents {
   const options: AgentOptions = {
     keepAlive: true,
     maxSockets: settings.maxConcurrency,
@@ -129,7 +143,31 @@ function createAgents(
     settings.ca === undefined
       ? {}
       : { secureContext: createSecureContext({ ca: [...getCACertificates(), settings.ca] }) };
-  return { http: new HttpAgent(options), https: new HttpsAgent({ ...options, ...trust }) };
+  const http = new HttpAgent(options);
+  const https = new HttpsAgent({ ...options, ...trust });
+  /** Connections that have been used, and whether they are not to be used again. */
+  const discarded = new WeakMap<Duplex, boolean>();
+  function discard(socket: Duplex): void {
+    discarded.set(socket, true);
+    const idle = [http, https].flatMap(({ freeSockets }) => Object.values(freeSockets).flat());
+    if (idle.some((one) => one === socket)) {
+      socket.destroy();
+    }
+  }
+  for (const agent of [http, https]) {
+    const keepSocketAlive = agent.keepSocketAlive.bind(agent);
+    agent.keepSocketAlive = (socket) => {
+      if (!discarded.has(socket)) {
+        discarded.set(socket, false);
+        socket.once(
+          'close',
+          clock.after(MAX_CONNECTION_AGE_MS, () => discard(socket)),
+        );
+      }
+      return discarded.get(socket) === false && keepSocketAlive(socket);
+    };
+  }
+  return { http, https, discard };
 }
 
 /** Throws a ConfigError for a URL that Node's agents would silently ignore, and connect directly. */
@@ -156,13 +194,10 @@ function agentProxies(
 }
 
 /** got is loaded when it is first needed: that takes longer than most of the start. */
-async function createGot(
-  timeoutMs: number,
-  agent: { http: HttpAgent; https: HttpsAgent },
-): Promise<Got> {
+async function createGot(timeoutMs: number, { http, https }: Agents): Promise<Got> {
   const { default: got } = await import('got');
   return got.extend({
-    agent,
+    agent: { http, https },
     timeout: { request: timeoutMs },
     retry: { limit: 0 },
     // Credentials must not travel to where a response points.
@@ -183,13 +218,20 @@ async function receive(
   stream: Request,
   request: ExchangeRequest,
   timeoutMs: number,
+  discard: Agents['discard'],
   signal: AbortSignal | undefined,
 ): Promise<ExchangeResponse> {
-  const received: { head?: IncomingMessage } = {};
+  const received: { head?: IncomingMessage; discardConnection?: () => void } = {};
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   stream.on('response', (response: IncomingMessage) => {
+    // The response has no socket any more when it has ended.
+    const { socket, statusCode } = response;
     received.head = response;
+    received.discardConnection = () => discard(socket);
+    if (statusCode !== 200) {
+      discard(socket);
+    }
   });
   // A response with status 101, which nobody asked for: Node leaves the socket to us.
   stream.on('upgrade', (response: IncomingMessage, socket: Duplex) => {
@@ -227,6 +269,7 @@ async function receive(
     retryAfter: headers['retry-after'],
     date: headers.date,
     body: Buffer.concat(chunks),
+    ...(received.discardConnection && { discardConnection: received.discardConnection }),
   };
 }
 

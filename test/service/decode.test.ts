@@ -322,12 +322,12 @@ describe('a page of raw records', () => {
 
 test('an error names the request, and one of the program is left as it is', () => {
   const request = { url: 'https://statistics.example.org/v1/login?from=x' };
-  expect(problem(() => decodeFor(request, () => decodeToken(response([]))))).toBe(
+  expect(problem(() => decodeFor(request, {}, () => decodeToken(response([]))))).toBe(
     'GET https://statistics.example.org/v1/login: expected a JSON object',
   );
   const fault = new TypeError('x is undefined');
   expect(() =>
-    decodeFor(request, () => {
+    decodeFor(request, {}, () => {
       throw fault;
     }),
   ).toThrow(fault);

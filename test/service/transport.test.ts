@@ -2,7 +2,14 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { FailureReason } from '../../src/base/errors.ts';
-import { body, inTurn, peopleBody, startScriptedServer } from '../support/scripted-server.ts';
+import {
+  body,
+  inTurn,
+  json,
+  peopleBody,
+  startScriptedServer,
+  status,
+} from '../support/scripted-server.ts';
 import type { Responder } from '../support/scripted-server.ts';
 import {
   ask,
@@ -12,6 +19,7 @@ import {
   failureOf,
   start,
   until,
+  virtualClock,
 } from './support/harness.ts';
 
 const MIB = 1024 * 1024;
@@ -135,6 +143,59 @@ test('a kept connection that the service closes costs a retry', async () => {
   }, body(GOOD));
   await ask(harness.riverside);
   expect((await ask(harness.riverside)).rows).toHaveLength(1);
+});
+
+describe('a connection', () => {
+  const PAGE = body('<html>', { 'content-type': 'text/html' });
+
+  test.for<[string, Responder]>([
+    ['302', status(302)],
+    ['403', status(403)],
+    ['404', status(404)],
+    ['429', status(429)],
+    ['503', status(503)],
+    ['a page', PAGE],
+    ['JSON that is no answer', json(200, {})],
+  ])('is closed after %s, for data and for tokens', async ([, failure]) => {
+    const { server, harness } = await start();
+    const client = harness.clientFor('riverside', { maxAttempts: 1, maxWaitMs: 0 });
+    const { token } = server;
+    server.token = failure;
+    for (const count of [1, 2]) {
+      await failureOf(ask(client));
+      await until(() => server.sockets.size === 0);
+      expect(server.connections).toBe(count);
+    }
+    server.token = token;
+    server.data = failure;
+    for (const count of [3, 4]) {
+      await failureOf(ask(client));
+      await until(() => server.sockets.size === 0);
+      expect(server.connections).toBe(count);
+    }
+  });
+
+  test('is closed five minutes after its first response, idle or not', async () => {
+    const clock = virtualClock();
+    const { server, harness } = await start({ clock });
+    await ask(harness.riverside);
+    await clock.advance(299_999);
+    await ask(harness.riverside);
+    expect(server.connections).toBe(1);
+    await clock.advance(1);
+    await until(() => server.sockets.size === 0);
+    await ask(harness.riverside);
+    expect(server.connections).toBe(2);
+    const arrived = Promise.withResolvers<() => void>();
+    server.data = (request, response) => arrived.resolve(() => body(GOOD)(request, response));
+    const slow = ask(harness.riverside);
+    const respond = await arrived.promise;
+    await clock.advance(300_000);
+    respond();
+    expect((await slow).rows).toHaveLength(1);
+    await until(() => server.sockets.size === 0);
+    expect(clock.sleepers).toBe(0);
+  });
 });
 
 test('the error of a service that cannot be reached names its URL', async () => {

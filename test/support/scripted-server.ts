@@ -42,6 +42,8 @@ export async function startScriptedServer(tls?: Certified) {
       await new Promise((resolve) => server.close(resolve));
     },
   };
+  // Only the client closes idle connections.
+  server.keepAliveTimeout = 0;
   server.on('request', (incoming: IncomingMessage, response: ServerResponse) => {
     const { method = '', url = '', headers } = incoming;
     void text(incoming).then((body) => {
