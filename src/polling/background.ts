@@ -185,7 +185,7 @@ export class BackgroundQueue {
     let requests = 0;
     function query(question: WindowQuery): Promise<AggregatedResponse> {
       requests += 1;
-      return job.client.query(question, stop.signal);
+      return job.client.query(question, stop.signal, 'optional');
     }
     try {
       await this.#task.run(job, query, clock.nowMs());

@@ -288,7 +288,8 @@ export class Scheduler {
       this.#slots.waiting.add(job);
     }
     const plan = waits ? 'recent' : wanted;
-    return { plan, isUrgent: hasSlot, deadlineMs: deadlineMs(job, plan) };
+    const priority = wanted === 'breakdown' ? 'optional' : hasSlot ? 'urgent' : 'normal';
+    return { plan, priority, deadlineMs: deadlineMs(job, plan) };
   }
 
   /** Reports a poll that has ended to the customer, the log and the observer. */

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { ServiceError, TimeLimitError } from '../base/errors.ts';
 import type { AggregatedResponse, WindowQuery } from '../base/model.ts';
 import type { PlannedPoll, PollEnd } from '../counting/customer-poll.ts';
+import type { Priority } from '../service/types.ts';
 import type { PollJob } from './job.ts';
 
 /** A poll ends before the next one is due. */
@@ -33,8 +34,7 @@ export function abortAfter(
 /** How a poll is tried. */
 export interface Attempt {
   readonly plan: PlannedPoll['plan'];
-  /** Whether its requests come before others. */
-  readonly isUrgent: boolean;
+  readonly priority: Priority;
   readonly deadlineMs: number;
 }
 
@@ -61,7 +61,7 @@ export async function tryPoll(
     if (necessity === 'optional' && clock.monotonicMs() >= optionalUntilMs) {
       throw new ServiceError('timeout', 'there is no time for an optional request');
     }
-    return client.query(question, stop.signal, attempt.isUrgent);
+    return client.query(question, stop.signal, attempt.priority);
   }
   try {
     return await poll(attempt.plan, query);

@@ -78,7 +78,7 @@ export class TokenCache {
       return untilAborted(
         this.#request(),
         signal,
-        `POST ${this.#options.url}: no complete response`,
+        () => `POST ${this.#options.url}: no complete response`,
       );
     }
     if (nowMs >= this.#renewAtMs && this.#pending === undefined) {

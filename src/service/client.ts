@@ -24,6 +24,7 @@ import type { ExchangeResponse, ExchangeRequest, Transport } from './transport.t
 import type {
   CustomerAccess,
   ObservedEndpoint,
+  Priority,
   Service,
   ServiceClient,
   ServiceOptions,
@@ -34,9 +35,13 @@ export function createService(options: ServiceOptions): Service {
   const { config, environment = {}, clock, log } = options;
   const transport = options.transport ?? createTransport(config, environment, clock);
   const limiter = new RateLimiter(config.maxRequestsPerSecond, clock);
-  const semaphore = new Semaphore(config.maxConcurrency, limiter);
+  const semaphore = new Semaphore(config.maxConcurrency, 'all customers', limiter);
+  const optional = new Semaphore(
+    Math.ceil(config.maxConcurrency / 2),
+    'all customers for breakdowns and histories',
+  );
   const serverClock = new ServerClock(clock, log);
-  const shared = { ...options, transport, semaphore, serverClock };
+  const shared = { ...options, transport, semaphore, optional, serverClock };
   return {
     clientFor: (access, retries = POLL_RETRIES) => new Client(shared, access, retries),
     serverClock,
@@ -48,6 +53,8 @@ export function createService(options: ServiceOptions): Service {
 interface SharedService extends ServiceOptions {
   readonly transport: Transport;
   readonly semaphore: Semaphore;
+  /** What optional requests enter first, so that they leave places to the totals. */
+  readonly optional: Semaphore;
   readonly serverClock: ServerClock;
 }
 
@@ -73,6 +80,7 @@ class Client implements ServiceClient {
   readonly #retries: RetryPolicy;
   /** A customer whose requests hang must not take all places of the shared semaphore. */
   readonly #semaphore: Semaphore;
+  readonly #optional = new Semaphore(1, 'this customer for breakdowns and histories');
   readonly #gate: RetryAfterGate;
   readonly #tokens: TokenCache;
   #failures = 0;
@@ -83,14 +91,17 @@ class Client implements ServiceClient {
     this.#shared = shared;
     this.#access = access;
     this.#retries = retries;
-    this.#semaphore = new Semaphore(shared.config.maxConcurrency >= 4 ? 2 : 1);
+    // One for people, one for logins, one for what is optional.
+    const places =
+      shared.config.maxConcurrency >= 4 ? 3 : Math.min(2, shared.config.maxConcurrency);
+    this.#semaphore = new Semaphore(places, 'this customer');
     this.#gate = new RetryAfterGate(shared.clock);
     const { authUrl, scope } = shared.config;
     this.#tokens = new TokenCache(access, {
       url: `${authUrl}/connect/token`,
       scope,
       clock: shared.clock,
-      send: (request) => this.#send({ ...request, endpoint: 'token' }, true),
+      send: (request) => this.#send({ ...request, endpoint: 'token' }, 'urgent'),
       credentialsChecked: (valid) => shared.observer.credentials(access.name, valid),
     });
   }
@@ -103,10 +114,10 @@ class Client implements ServiceClient {
   async query(
     query: AggregatedQuery,
     signal: AbortSignal,
-    urgent = false,
+    priority: Priority = 'normal',
   ): Promise<AggregatedResponse> {
     const sent = withRequestTimes(query, this.#shared.config.requestTimes);
-    let response = await this.#aggregated(sent, signal, urgent);
+    let response = await this.#aggregated(sent, signal, priority);
     const first = contradictionIn(sent, response);
     let found = first;
     for (let reads = 1; found !== undefined && !this.#ignoresMetadata; reads += 1) {
@@ -116,7 +127,7 @@ class Client implements ServiceClient {
         this.#shared.log.warn('response metadata ignored', { customer, problem: found });
         break;
       }
-      response = await this.#aggregated(sent, signal, urgent);
+      response = await this.#aggregated(sent, signal, priority);
       found = contradictionIn(sent, response);
       if (found !== undefined && found !== first) {
         throw new ServiceError('malformed', `/v1/${query.endpoint}: ${found}`, { status: 200 });
@@ -128,16 +139,16 @@ class Client implements ServiceClient {
   #aggregated(
     query: AggregatedQuery,
     signal: AbortSignal,
-    urgent: boolean,
+    priority: Priority,
   ): Promise<AggregatedResponse> {
-    return this.#withRetries(query, signal, urgent, (response, secrets) =>
+    return this.#withRetries(query, signal, priority, (response, secrets) =>
       decodeAggregated(query.endpoint, response, secrets),
     );
   }
 
   page(query: PageQuery, signal: AbortSignal): Promise<Page> {
     const sent = withRequestTimes(query, this.#shared.config.requestTimes);
-    return this.#withRetries(sent, signal, false, (response, secrets) =>
+    return this.#withRetries(sent, signal, 'normal', (response, secrets) =>
       decodePage(query, response, secrets),
     );
   }
@@ -145,7 +156,7 @@ class Client implements ServiceClient {
   async #withRetries<T>(
     query: AnyQuery,
     signal: AbortSignal,
-    urgent: boolean,
+    priority: Priority,
     decode: (response: ResponseContent, secrets: readonly string[]) => T,
   ): Promise<T> {
     if (signal.aborted) {
@@ -160,7 +171,7 @@ class Client implements ServiceClient {
     try {
       const decoded = await withRetries(
         async () => {
-          const { request, response, token } = await this.#authorized(query, signal, urgent);
+          const { request, response, token } = await this.#authorized(query, signal, priority);
           const secrets = [token.value.reveal(), token.clientSecret.reveal()];
           return decodeFor(request, response, () => decode(response, secrets));
         },
@@ -186,13 +197,13 @@ class Client implements ServiceClient {
   }
 
   /** Returns the response with status 200, its request and the token used. A 401 renews the token once. */
-  async #authorized(query: AnyQuery, signal: AbortSignal, urgent: boolean) {
+  async #authorized(query: AnyQuery, signal: AbortSignal, priority: Priority) {
     const { endpoint } = query;
     const url = `${this.#shared.config.baseUrl}/v1/${endpoint}?${parameters(query).toString()}`;
     for (let renewed = false; ; renewed = true) {
       const token = await this.#tokens.get(signal);
       const request = { url, bearer: token.value, endpoint, query };
-      const response = await this.#send(request, urgent, signal);
+      const response = await this.#send(request, priority, signal);
       if (response.status === 200) {
         return { request, response, token };
       }
@@ -206,12 +217,19 @@ class Client implements ServiceClient {
   /** Sends one request within the limits. */
   async #send(
     request: ClientRequest,
-    urgent: boolean,
+    priority: Priority,
     signal?: AbortSignal,
   ): Promise<ExchangeResponse> {
-    const { semaphore } = this.#shared;
-    const exchange = (): Promise<ExchangeResponse> => this.#exchange(request, signal);
-    return this.#semaphore.run(() => semaphore.run(exchange, signal, urgent), signal);
+    const { semaphore, optional } = this.#shared;
+    const isUrgent = priority === 'urgent';
+    const send = (): Promise<ExchangeResponse> =>
+      this.#semaphore.run(
+        () => semaphore.run(() => this.#exchange(request, signal), signal, isUrgent),
+        signal,
+      );
+    return priority === 'optional'
+      ? this.#optional.run(() => optional.run(send, signal), signal)
+      : send();
   }
 
   /**

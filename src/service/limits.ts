@@ -2,8 +2,6 @@
 import type { Clock } from '../base/clock.ts';
 import { ServiceError, TimeLimitError } from '../base/errors.ts';
 
-const NO_PLACE = 'service.max_concurrency and max_requests_per_second allowed no request';
-
 /** Allows at most `perSecond` starts in any second. A fraction counts over longer: 2.5 allows 3 in 1.2 s. */
 export class RateLimiter {
   readonly clock: Clock;
@@ -38,6 +36,7 @@ export class RateLimiter {
  */
 export class Semaphore {
   readonly #places: number;
+  readonly #users: string;
   readonly #limiter: RateLimiter | undefined;
   /** Functions that let a waiter start. In insertion order, so that the first one is the oldest. */
   readonly #urgent = new Set<() => void>();
@@ -46,8 +45,10 @@ export class Semaphore {
   #running = 0;
   #sleeping = false;
 
-  constructor(places: number, limiter?: RateLimiter) {
+  /** `users` says whose requests take the places, such as "this customer". */
+  constructor(places: number, users: string, limiter?: RateLimiter) {
     this.#places = places;
+    this.#users = users;
     this.#limiter = limiter;
   }
 
@@ -64,14 +65,23 @@ export class Semaphore {
 
   async #enter(signal: AbortSignal | undefined, waiting: Set<() => void>): Promise<void> {
     if (signal?.aborted === true) {
-      throw abortError(signal, NO_PLACE);
+      throw abortError(signal, this.#waitedFor());
     }
     const { promise, resolve } = Promise.withResolvers<void>();
     waiting.add(resolve);
     this.#admit();
     return signal !== undefined && waiting.has(resolve)
-      ? untilAborted(promise, signal, NO_PLACE, () => waiting.delete(resolve))
+      ? untilAborted(promise, signal, () => {
+          waiting.delete(resolve);
+          return this.#waitedFor();
+        })
       : promise;
+  }
+
+  #waitedFor(): string {
+    return this.#running < this.#places
+      ? 'not sent: service.max_requests_per_second allowed no request'
+      : `not sent: ${this.#running} other requests of ${this.#users} had no complete response`;
   }
 
   #admit(): void {
@@ -123,18 +133,17 @@ export function timeoutOf(message: string, { reason }: AbortSignal): ServiceErro
 }
 
 /**
- * Returns the promise's result. If the signal aborts first, calls `onAbort` and throws {@link abortError}.
+ * Returns the promise's result. If the signal aborts first, throws {@link abortError} with the message that
+ * `onAbort` returns.
  */
 export async function untilAborted<T>(
   promise: Promise<T>,
   signal: AbortSignal,
-  message: string,
-  onAbort?: () => void,
+  onAbort: () => string,
 ): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   function abort(): void {
-    onAbort?.();
-    reject(abortError(signal, message));
+    reject(abortError(signal, onAbort()));
   }
   signal.addEventListener('abort', abort, { once: true });
   try {

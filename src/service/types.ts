@@ -41,17 +41,25 @@ export interface ServiceClient {
    * Returns a complete response; retries until the signal aborts. Throws a ServiceError, never returns a
    * partial or an empty response in its place. After an abort, the error is the failure that was about to be
    * retried, else `timeout`, which names a TimeLimitError; or the signal's reason if that is a ServiceError.
-   * While many requests wait for the limits, every other one that starts is urgent.
+   * While many requests wait for the limits, every other one that starts is urgent. Optional ones take at
+   * most half of the places.
    */
-  query(query: AggregatedQuery, signal: AbortSignal, urgent?: boolean): Promise<AggregatedResponse>;
+  query(
+    query: AggregatedQuery,
+    signal: AbortSignal,
+    priority?: Priority,
+  ): Promise<AggregatedResponse>;
   /** Returns one complete page of raw records, with the same retries and errors. */
   page(query: PageQuery, signal: AbortSignal): Promise<Page>;
 }
 
 /** The part of a client that a poll needs. */
 export interface CustomerClient {
-  query(query: WindowQuery, signal: AbortSignal, urgent?: boolean): Promise<AggregatedResponse>;
+  query(query: WindowQuery, signal: AbortSignal, priority?: Priority): Promise<AggregatedResponse>;
 }
+
+/** How a request is sent while others wait. Requests of totals always find a place beside optional ones. */
+export type Priority = 'urgent' | 'normal' | 'optional';
 
 export type ObservedEndpoint = Endpoint | 'token';
 

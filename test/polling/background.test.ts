@@ -145,7 +145,8 @@ test('a job that is dropped ends its requests, without a change or a line of the
   const job: PollJob = {
     ...jobAt(0),
     client: {
-      query(question, signal) {
+      query(question, signal, priority) {
+        expect(priority).toBe('optional');
         signals.push(signal);
         return hang(question, signal);
       },

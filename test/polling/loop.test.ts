@@ -1,7 +1,7 @@
 /** The loop of the scheduler: which polls it starts together, and what it reports. */
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import type { CustomerClient } from '../../src/service/types.ts';
+import type { CustomerClient, Priority } from '../../src/service/types.ts';
 import { GOOD, MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
 test.each([
@@ -75,18 +75,18 @@ test('a baseline that waits for a slot starts after the poll that runs, with tim
 test('requests of a first poll come before others, those of the next polls do not', async () => {
   await using fixture = new SchedulerFixture();
   const { customer, client } = fixture.polled('a');
-  const urgencies = new Set<boolean | undefined>();
+  const priorities = new Set<Priority | undefined>();
   const observed: CustomerClient = {
-    query(question, signal, isUrgent) {
-      urgencies.add(isUrgent);
+    query(question, signal, priority) {
+      priorities.add(priority);
       return client.query(question, signal);
     },
   };
   await fixture.run([{ customer, client: observed }], 0);
-  expect(urgencies).toContain(true);
-  expect(urgencies).not.toContain(false);
+  expect(priorities).toContain('urgent');
+  expect(priorities).not.toContain('normal');
   await fixture.clock.advance(30_000);
-  urgencies.clear();
+  priorities.clear();
   await fixture.clock.advance(2 * MINUTE_MS);
-  expect(urgencies).toEqual(new Set([false]));
+  expect(priorities).toEqual(new Set(['normal']));
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { AggregatedResponse, Breakdown, WindowQuery } from '../../src/base/model.ts';
+import type { CustomerClient } from '../../src/service/types.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
 import { GOOD, hang, MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
@@ -332,6 +333,22 @@ describe('breakdowns', () => {
   function answer({ aggregation }: WindowQuery): Promise<AggregatedResponse> {
     return Promise.resolve({ ...GOOD, aggregation });
   }
+
+  test('are optional requests, streams are not', async () => {
+    await using fixture = new SchedulerFixture();
+    const { customer, client } = withBreakdowns(fixture.polled('a', answer), 'device');
+    const sent = new Set<string>();
+    const observed: CustomerClient = {
+      query(question, signal, priority) {
+        sent.add(`${question.aggregation} ${priority}`);
+        return client.query(question, signal);
+      },
+    };
+    await fixture.run([{ customer, client: observed }], MINUTE_MS);
+    expect(sent).toEqual(
+      new Set(['minute urgent', 'day urgent', 'device optional', 'minute normal']),
+    );
+  });
 
   test('are polled at an interval of their own, after the first polls of the streams', async () => {
     await using fixture = new SchedulerFixture();

@@ -21,7 +21,7 @@ function tried(
   poll: PlannedPoll['poll'],
   job = quickJob(),
 ): Promise<PollEnd | ServiceError> {
-  const attempt = { plan: 'baseline', isUrgent: false, deadlineMs: 10_000 } as const;
+  const attempt = { plan: 'baseline', priority: 'normal', deadlineMs: 10_000 } as const;
   const planned = { plan: 'baseline', canWait: false, poll } as const;
   return tryPoll(job, planned, attempt, clock, new AbortController());
 }

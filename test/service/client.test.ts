@@ -1,7 +1,7 @@
 /** Queries through the whole client over real sockets: requests, responses, statuses, credentials, secrets. */
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { TimeLimitError } from '../../src/base/errors.ts';
+import { ServiceError, TimeLimitError } from '../../src/base/errors.ts';
 import type { RawPage } from '../../src/base/model.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { titleOf } from '../../src/service/transport.ts';
@@ -27,6 +27,7 @@ import {
   startInMemory,
   until,
 } from './support/harness.ts';
+import type { Reply } from './support/harness.ts';
 
 const JSON_ONLY = { accept: 'application/json', 'accept-encoding': 'gzip' };
 
@@ -149,7 +150,7 @@ describe('a status', () => {
 describe('the error of a query names the whole URL without its query', () => {
   const AUTH_ADDRESS = { authUrl: 'https://identity/base' };
   const HTML = body('<html>', { 'content-type': 'text/html; charset=utf-8' });
-  const LIMITED = 'service.max_concurrency and max_requests_per_second allowed no request';
+  const LIMITED = 'not sent: service.max_requests_per_second allowed no request';
   const UNTYPED = body('', { 'content-type': '' });
   const REFUSED =
     'the service refused the credentials (status 400, invalid_client): check client_id and client secret against the API module';
@@ -246,12 +247,45 @@ test('a customer whose requests hang does not take the places of the others', as
   const hanging = Array.from({ length: 10 }, () =>
     failureOf(harness.riverside.query(day, controller.signal)),
   );
-  await until(() => server.count('/v1/') >= 2);
+  await until(() => server.count('/v1/') >= 3);
   await ask(harness.clientFor('hillside'));
-  expect(server.count('/v1/peoplecount?aggregation=day')).toBe(2);
+  expect(server.count('/v1/peoplecount?aggregation=day')).toBe(3);
   controller.abort();
   const outcomes = await Promise.all(hanging);
   expect(new Set(outcomes.map(({ reason }) => reason))).toEqual(new Set(['timeout']));
+  expect(outcomes[9]?.message).toMatch(
+    /^not sent: 3 other requests of this customer had no complete response within \d+m?s$/,
+  );
+});
+
+test.for([
+  [2, 2],
+  [3, 4],
+  [4, 8],
+] as const)('of %i places, %i customers whose optional requests hang leave some', async (row) => {
+  const [maxConcurrency, customers] = row;
+  const { clock, server, harness } = startInMemory({ config: { maxConcurrency } });
+  const good: Reply = server.data;
+  server.data = (request) =>
+    request.url.includes('device')
+      ? clock.sleep(10_000).then(() => Promise.reject(new ServiceError('timeout', 'no response')))
+      : good(request);
+  const clients = Array.from({ length: customers }, (_, i) => harness.clientFor(`c${i}`));
+  // Tokens first.
+  await Promise.all(clients.map((client) => ask(client)));
+  const limit = new AbortController();
+  const device = { ...QUERY, aggregation: 'device' } as const;
+  const hanging = clients.flatMap((client) =>
+    [1, 2, 3].map(() => failureOf(client.query(device, limit.signal, 'optional'))),
+  );
+  await clock.advance(1_000);
+  const totals = Promise.all(clients.flatMap((client) => [ask(client), ask(client)]));
+  expect(await totals).toHaveLength(2 * customers);
+  limit.abort();
+  await clock.advance(10_000);
+  expect((await Promise.all(hanging)).map(({ reason }) => reason)).toEqual(
+    Array(3 * customers).fill('timeout'),
+  );
 });
 
 test('close fails what is in flight, what waits and what comes later as unreachable', async () => {

@@ -19,7 +19,7 @@ function startAll(semaphore: Semaphore, count: number) {
 
 describe('a semaphore', () => {
   test('runs as many actions as it has places, first come first served', async () => {
-    const { started, ends } = startAll(new Semaphore(2), 5);
+    const { started, ends } = startAll(new Semaphore(2, 'all'), 5);
     await settle();
     expect(started).toEqual([0, 1]);
     ends[1]?.();
@@ -32,7 +32,7 @@ describe('a semaphore', () => {
   });
 
   test('starts every other time an urgent action while there are any', async () => {
-    const semaphore = new Semaphore(1);
+    const semaphore = new Semaphore(1, 'all');
     const started: string[] = [];
     const runs = ['first', 'a', 'b', 'c', 'urgent 1', 'urgent 2'].map((name) =>
       semaphore.run(
@@ -46,13 +46,13 @@ describe('a semaphore', () => {
   });
 
   test('frees the place of an action that fails', async () => {
-    const semaphore = new Semaphore(1);
+    const semaphore = new Semaphore(1, 'all');
     await expect(semaphore.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
     expect(await semaphore.run(() => Promise.resolve('next'))).toBe('next');
   });
 
   test('drops a waiter that aborts, first, last or in the middle', async () => {
-    const semaphore = new Semaphore(1);
+    const semaphore = new Semaphore(1, 'all');
     const { ends } = startAll(semaphore, 1);
     const started: number[] = [];
     const controllers = Array.from({ length: 5 }, () => new AbortController());
@@ -77,7 +77,7 @@ describe('a semaphore', () => {
 describe('a rate limiter', () => {
   test.for([0.5, 2.5, 50])('never exceeds %d a second', async (perSecond) => {
     const clock = virtualClock();
-    const semaphore = new Semaphore(1_000_000, new RateLimiter(perSecond, clock));
+    const semaphore = new Semaphore(1_000_000, 'all', new RateLimiter(perSecond, clock));
     const startedMs: number[] = [];
     for (let i = 0; i < perSecond * 4; i += 1) {
       void semaphore.run(() => Promise.resolve(startedMs.push(clock.monotonicMs())));
@@ -93,7 +93,7 @@ describe('a rate limiter', () => {
 
   test('does not save up unused starts for a later burst', async () => {
     const clock = virtualClock();
-    const semaphore = new Semaphore(100, new RateLimiter(8, clock));
+    const semaphore = new Semaphore(100, 'all', new RateLimiter(8, clock));
     await clock.advance(60_000);
     const { started } = startAll(semaphore, 100);
     await settle();
