@@ -19,7 +19,7 @@ import { findContradiction } from './metadata.ts';
 import { POLL_RETRIES, RetryAfterGate, withRetries } from './retry.ts';
 import type { RetryPolicy } from './retry.ts';
 import { ServerClock } from './server-clock.ts';
-import { createTransport, statusError, titleOf } from './transport.ts';
+import { createTransport, isSuccess, statusError, titleOf } from './transport.ts';
 import type { ExchangeResponse, ExchangeRequest, Transport } from './transport.ts';
 import type {
   CustomerAccess,
@@ -142,7 +142,7 @@ class Client implements ServiceClient {
     priority: Priority,
   ): Promise<AggregatedResponse> {
     return this.#withRetries(query, signal, priority, (response, secrets) =>
-      decodeAggregated(query.endpoint, response, secrets),
+      decodeAggregated(query, response, secrets),
     );
   }
 
@@ -196,7 +196,7 @@ class Client implements ServiceClient {
     }
   }
 
-  /** Returns the response with status 200, its request and the token used. A 401 renews the token once. */
+  /** Returns the response with status 200 or 204, its request and the token used. A 401 renews the token once. */
   async #authorized(query: AnyQuery, signal: AbortSignal, priority: Priority) {
     const { endpoint } = query;
     const url = `${this.#shared.config.baseUrl}/v1/${endpoint}?${parameters(query).toString()}`;
@@ -204,7 +204,7 @@ class Client implements ServiceClient {
       const token = await this.#tokens.get(signal);
       const request = { url, bearer: token.value, endpoint, query };
       const response = await this.#send(request, priority, signal);
-      if (response.status === 200) {
+      if (isSuccess(response.status)) {
         return { request, response, token };
       }
       this.#tokens.invalidate(token);
@@ -234,7 +234,7 @@ class Client implements ServiceClient {
 
   /**
    * Sends one request; reports it to the observer and logs it without query string, headers and body. Returns
-   * status 200 and 401, and those of the token endpoint below 500. Throws if the customer was told to wait, perhaps
+   * status 200, 204 and 401, and those of the token endpoint below 500. Throws if the customer was told to wait, perhaps
    * while this request queued.
    */
   async #exchange(request: ClientRequest, signal?: AbortSignal): Promise<ExchangeResponse> {
@@ -250,7 +250,7 @@ class Client implements ServiceClient {
       if (code === 200 && endpoint !== 'token') {
         serverClock.update(response.date, clock.monotonicMs() - startedMs);
       }
-      if (code !== 200) {
+      if (!isSuccess(code)) {
         const error = statusError(request, response);
         this.#gate.record(error);
         if (code !== 401 && (endpoint !== 'token' || code >= 500)) {

@@ -5,6 +5,7 @@
  */
 import { ServiceError } from '../base/errors.ts';
 import type {
+  AggregatedQuery,
   AggregatedResponse,
   Endpoint,
   Key,
@@ -70,7 +71,6 @@ const SHOWN_CONTENT_TYPES: readonly string[] = [
   'text/html',
   'text/plain',
   'text/xml',
-  'text/json',
   'application/xml',
   'application/octet-stream',
 ];
@@ -105,12 +105,12 @@ export function recordFields(endpoint: Endpoint, includePatronFields: boolean): 
 }
 
 /**
- * Decodes an aggregated response with status 200. Throws a ServiceError: `malformed`. `secrets` are the
+ * Decodes an aggregated response with status 200 or 204. Throws a ServiceError: `malformed`. `secrets` are the
  * token and the client secret in use: a response that repeats one of at least 8 characters where it would be
  * shown is malformed.
  */
 export function decodeAggregated(
-  endpoint: Endpoint,
+  { endpoint, aggregation: requested }: Pick<AggregatedQuery, 'endpoint' | 'aggregation'>,
   response: ResponseContent,
   secrets: readonly string[],
 ): AggregatedResponse {
@@ -118,14 +118,17 @@ export function decodeAggregated(
   if (!isAbsent(metadata['startToken'])) {
     throw malformed('"metadata.startToken" is present: the response is incomplete');
   }
-  const aggregation = decodeAggregation(metadata, secrets);
+  const aggregation =
+    result === undefined && isAbsent(metadata['aggregation'])
+      ? requested
+      : decodeAggregation(metadata, secrets);
   const fields = COUNT_FIELDS[endpoint];
-  const rows = result.map((row, index) => decodeRow(row, index, fields, secrets));
+  const rows = (result ?? []).map((row, index) => decodeRow(row, index, fields, secrets));
   return { aggregation, rows, metadata: decodeMetadata(metadata, secrets) };
 }
 
 /**
- * Decodes a page of raw records with status 200. Throws a ServiceError: `malformed`. Undocumented fields are
+ * Decodes a page of raw records with status 200 or 204. Throws a ServiceError: `malformed`. Undocumented fields are
  * ignored, and fields about patrons are not even looked at unless the query includes them.
  */
 export function decodePage(
@@ -140,7 +143,7 @@ export function decodePage(
   const fields = recordFields(endpoint, includePatronFields);
   return {
     aggregation: undefined,
-    records: result.map((record, index) => decodeRecord(record, index, fields)),
+    records: (result ?? []).map((record, index) => decodeRecord(record, index, fields)),
     metadata: decodeMetadata(metadata, secrets),
     startToken: decodeStartToken(metadata['startToken']),
   };
@@ -175,12 +178,21 @@ function decodeStartToken(token: unknown): Secret | undefined {
   return new Secret(token);
 }
 
-/** Returns the two parts of every data response (docs/service.md#responses). */
+/**
+ * Returns the two parts of every data response (docs/service.md#responses). A service may send nothing, or
+ * null for `result`, where there are no rows: then `result` is undefined.
+ */
 function decodeEnvelope(response: ResponseContent): {
   readonly metadata: JsonObject;
-  readonly result: readonly unknown[];
+  readonly result: readonly unknown[] | undefined;
 } {
+  if (response.body.length === 0) {
+    return { metadata: {}, result: undefined };
+  }
   const { metadata, result } = parseObject(response, 'service.base_url');
+  if (result === null) {
+    return { metadata: isObject(metadata) ? metadata : {}, result: undefined };
+  }
   if (!isObject(metadata)) {
     throw malformed('"metadata": expected an object');
   }
@@ -318,7 +330,7 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 /** Parses a body. `setting` is the address that is wrong if the response is no JSON. */
 function parseObject({ contentType = '', body }: ResponseContent, setting: string): JsonObject {
   const type = contentType.replace(/;.*/s, '').trim().toLowerCase();
-  if (!/^application\/(?:[\w.!#$&^+-]+\+)?json$/.test(type)) {
+  if (type !== 'text/json' && !/^application\/(?:[\w.!#$&^+-]+\+)?json$/.test(type)) {
     const other = type === '' ? 'no content type' : 'another content type';
     const got = SHOWN_CONTENT_TYPES.includes(type) ? type : other;
     throw malformed(`expected application/json, got ${got}; check ${setting}`);

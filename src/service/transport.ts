@@ -7,6 +7,8 @@ import type { AgentOptions, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, getCACertificates } from 'node:tls';
+import { promisify } from 'node:util';
+import { inflateRaw, unzip } from 'node:zlib';
 import type { Got, Request } from 'got';
 import type { Clock } from '../base/clock.ts';
 import { formatDuration, MINUTE_MS } from '../base/duration.ts';
@@ -17,7 +19,7 @@ import type { ServiceSettings } from '../base/service-settings.ts';
 import { abortError } from './limits.ts';
 import { parseRetryAfter } from './retry.ts';
 
-/** Limit for the decompressed body. */
+/** Limit for the body, compressed and decompressed. */
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 /** The name of a server may move to another address, and the old one may go on answering. */
 const MAX_CONNECTION_AGE_MS = 5 * MINUTE_MS;
@@ -98,6 +100,11 @@ export function createTransport(
 export function titleOf({ url, form }: ExchangeRequest): string {
   const { origin, pathname } = new URL(url);
   return `${form === undefined ? 'GET' : 'POST'} ${origin}${pathname}`;
+}
+
+/** Returns true for a response with data, or with status 204, which a service may send where there are none. */
+export function isSuccess(status: number | undefined): boolean {
+  return status === 200 || status === 204;
 }
 
 /** Returns the error for a response whose status is not 200. */
@@ -203,6 +210,8 @@ async function createGot(timeoutMs: number, { http, https }: Agents): Promise<Go
     // Credentials must not travel to where a response points.
     followRedirect: false,
     throwHttpErrors: false,
+    // Not by got, which takes half of raw deflate for zlib.
+    decompress: false,
     https: { rejectUnauthorized: true },
     headers: {
       accept: 'application/json',
@@ -229,7 +238,7 @@ async function receive(
     const { socket, statusCode } = response;
     received.head = response;
     received.discardConnection = () => discard(socket);
-    if (statusCode !== 200) {
+    if (!isSuccess(statusCode)) {
       discard(socket);
     }
   });
@@ -254,23 +263,55 @@ async function receive(
       throw abortError(signal, `${titleOf(request)}: no complete response`);
     }
     // An error response is one even if it is cut off.
-    if (received.head === undefined || received.head.statusCode === 200) {
+    if (received.head === undefined || isSuccess(received.head.statusCode)) {
       throw connectionError(error, request, timeoutMs, received.head?.statusCode);
     }
   }
   const { statusCode: status = 0, headers = {} } = received.head ?? {};
   if (bytes > MAX_BODY_BYTES) {
-    const message = `${titleOf(request)}: the response is longer than ${MAX_BODY_BYTES / 2 ** 20} MiB`;
-    throw new ServiceError('malformed', message, { status });
+    throw bodyError('ERR_BUFFER_TOO_LARGE', request, status);
   }
+  const body = await decompress(Buffer.concat(chunks), headers['content-encoding']).catch(
+    (error: unknown) => {
+      if (isSuccess(status)) {
+        throw bodyError(codeOf(error), request, status);
+      }
+      return Buffer.alloc(0);
+    },
+  );
   return {
     status,
     contentType: headers['content-type'],
     retryAfter: headers['retry-after'],
     date: headers.date,
-    body: Buffer.concat(chunks),
+    body,
     ...(received.discardConnection && { discardConnection: received.discardConnection }),
   };
+}
+
+const gunzip = promisify(unzip);
+const inflate = promisify(inflateRaw);
+
+/** Returns a body without its compression. Rejects with `ERR_BUFFER_TOO_LARGE`, or the code of zlib. */
+async function decompress(body: Buffer, encoding = ''): Promise<Buffer> {
+  const options = { maxOutputLength: MAX_BODY_BYTES };
+  if (body.length === 0 || !/^(x-gzip|gzip|deflate)$/i.test(encoding)) {
+    return body;
+  }
+  // Deflate is zlib (RFC 9110, 8.4.1.2), whose first byte ends with 8. Some servers send it raw.
+  const isRaw = /^deflate$/i.test(encoding) && ((body[0] ?? 0) & 0x0f) !== 8;
+  return isRaw ? inflate(body, options) : gunzip(body, options);
+}
+
+/** Returns the error of a body that is too long or cannot be decompressed. */
+function bodyError(code = 'no code', request: ExchangeRequest, status: number): ServiceError {
+  const problem =
+    code === 'ERR_BUFFER_TOO_LARGE'
+      ? `longer than ${MAX_BODY_BYTES / 2 ** 20} MiB`
+      : `damaged (${code})`;
+  return new ServiceError('malformed', `${titleOf(request)}: the response is ${problem}`, {
+    status,
+  });
 }
 
 /**
@@ -290,8 +331,8 @@ function connectionError(
     return new ServiceError('timeout', message, { status });
   }
   const code = /^[A-Z0-9_]+$/.exec(codeOf(error) ?? '')?.[0] ?? 'no code';
-  // Node's codes for what is not HTTP, and got's for what cannot be decompressed.
-  if (code.startsWith('HPE_') || code === 'ERR_READING_RESPONSE_STREAM') {
+  // Node's codes for what is not HTTP.
+  if (code.startsWith('HPE_')) {
     return new ServiceError('malformed', `${title}: the response is damaged (${code})`, { status });
   }
   const hint = /CERT|TLS|SSL|SIGNATURE/.test(code)

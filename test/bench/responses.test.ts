@@ -16,7 +16,11 @@ function read(
 ): AggregatedResponse {
   const from = new Date(NOW_MS - minutes * MINUTE_MS).toISOString();
   const body = responses.body(3, 'peoplecount', new URLSearchParams({ aggregation, from }), NOW_MS);
-  return decodeAggregated('peoplecount', { contentType: 'application/json', body }, []);
+  return decodeAggregated(
+    { endpoint: 'peoplecount', aggregation },
+    { contentType: 'application/json', body },
+    [],
+  );
 }
 
 function sumOf({ rows }: AggregatedResponse): readonly number[] {

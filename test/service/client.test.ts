@@ -115,7 +115,6 @@ describe('a query', () => {
 
 describe('a status', () => {
   test.for([
-    [204, 'rejected', 1],
     [302, 'rejected', 1],
     [400, 'rejected', 1],
     [403, 'auth', 1],

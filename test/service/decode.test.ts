@@ -14,6 +14,8 @@ import {
 } from '../../src/service/decode.ts';
 
 const METADATA = { aggregation: 'minute', count: 1 };
+const PEOPLE = { endpoint: 'peoplecount', aggregation: 'day' } as const;
+const LOGINS = { endpoint: 'login', aggregation: 'day' } as const;
 
 /** Strings and bytes are sent as they are, other values as JSON. */
 function response(value: unknown, contentType: string | undefined = 'application/json') {
@@ -22,7 +24,7 @@ function response(value: unknown, contentType: string | undefined = 'application
 }
 
 function decode(value: unknown, contentType?: string) {
-  return decodeAggregated('peoplecount', response(value, contentType), []);
+  return decodeAggregated(PEOPLE, response(value, contentType), []);
 }
 
 function rows(...result: readonly unknown[]): object {
@@ -43,6 +45,19 @@ function problem(action: () => unknown): string {
 }
 
 describe('an aggregated response', () => {
+  test.for<[string, unknown, object]>([
+    ['an empty body', '', { aggregation: 'day', metadata: {} }],
+    ['null', { metadata: null, result: null }, { aggregation: 'day', metadata: {} }],
+    ['null alone', { result: null }, { aggregation: 'day', metadata: {} }],
+    [
+      'null and its aggregation',
+      { metadata: { aggregation: 'Quarter', count: 0 }, result: null },
+      { aggregation: 'quarter', metadata: { count: 0 } },
+    ],
+  ])('with %s has no rows', ([, value, expected]) => {
+    expect(decode(value)).toEqual({ rows: [], ...expected });
+  });
+
   test('has its rows in order, with counts in the order in, out', () => {
     const result = [
       { key: 'b', out: 2, in: 1 },
@@ -63,7 +78,7 @@ describe('an aggregated response', () => {
         { key: -7, counts: [0, 1_000_000_000] },
       ],
     });
-    const logins = decodeAggregated('login', response(rows({ key: 'a', value: 4 })), []);
+    const logins = decodeAggregated(LOGINS, response(rows({ key: 'a', value: 4 })), []);
     expect(logins.rows).toEqual([{ key: 'a', counts: [4] }]);
   });
 
@@ -78,9 +93,7 @@ describe('an aggregated response', () => {
     [1_793_505_600, false],
   ] as const)('has the metadata from: %j: %j', ([time, isShown]) => {
     const metadata = { ...METADATA, from: time, to: time, count: '1', limit: 5 };
-    const decoded = decodeAggregated('login', response({ metadata, result: [] }), [
-      'client-secret',
-    ]);
+    const decoded = decodeAggregated(LOGINS, response({ metadata, result: [] }), ['client-secret']);
     expect(decoded.metadata).toEqual(isShown ? { from: time, to: time, limit: 5 } : { limit: 5 });
   });
 
@@ -111,15 +124,15 @@ describe('an aggregated response', () => {
     'is malformed if it repeats the secret %s: %j',
     ([secret, { aggregation, result }, message]) => {
       const repeating = response({ metadata: { aggregation }, result });
-      expect(
-        problem(() => decodeAggregated('peoplecount', repeating, ['another-secret', secret])),
-      ).toBe(message);
+      expect(problem(() => decodeAggregated(PEOPLE, repeating, ['another-secret', secret]))).toBe(
+        message,
+      );
     },
   );
 
   test('may contain a secret of less than 8 characters, which occurs by chance', () => {
     const repeating = response(rows({ key: 'secret7', value: 1 }));
-    expect(decodeAggregated('login', repeating, ['secret7']).rows).toHaveLength(1);
+    expect(decodeAggregated(LOGINS, repeating, ['secret7']).rows).toHaveLength(1);
   });
 
   test.for([null, ''])('is complete with the startToken %j', (startToken) => {
@@ -158,7 +171,7 @@ describe('an aggregated response', () => {
   const NO_AGGREGATION = '"metadata.aggregation": expected the name of an aggregation';
 
   test.for<[string, readonly unknown[]]>([
-    ['expected complete JSON in UTF-8', ['', '{', '{}{}', Buffer.of(0xc3, 0x28), '['.repeat(4e6)]],
+    ['expected complete JSON in UTF-8', ['{', '{}{}', Buffer.of(0xc3, 0x28), '['.repeat(4e6)]],
     ['expected a JSON object', [[], 'null']],
     ['"metadata": expected an object', [{ error: 'no' }, { metadata: [], result: [] }]],
     [
@@ -263,6 +276,12 @@ describe('a page of raw records', () => {
     clientId: 3,
     deviceId: 4,
   };
+
+  test.for(['', { metadata: {}, result: null }])('of %j has no records', (value) => {
+    const empty = { aggregation: undefined, records: [], metadata: {}, startToken: undefined };
+    const query = { endpoint: 'login', limit: 9, includePatronFields: false } as const;
+    expect(decodePage(query, response(value), [])).toEqual(empty);
+  });
 
   function page(result: unknown, metadata: object = {}, query: Partial<PageQuery> = {}) {
     const logins = { endpoint: 'login', limit: 10, includePatronFields: false } as const;

@@ -1,5 +1,5 @@
 /** Connections that fail and responses that are none, over real sockets: the reason of each. */
-import { gzipSync } from 'node:zlib';
+import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { FailureReason } from '../../src/base/errors.ts';
 import {
@@ -40,6 +40,10 @@ const CUT_GZIP = Buffer.concat([
 
 function gzipped(content: Uint8Array): Responder {
   return body(content, { 'content-encoding': 'gzip' });
+}
+
+function deflated(content: Uint8Array): Responder {
+  return body(content, { 'content-encoding': 'deflate' });
 }
 
 /** Sends bytes in place of an HTTP response. */
@@ -126,6 +130,10 @@ test.for<[string, Responder, string, FailureReason?]>([
 
 test.for<[string, Responder]>([
   ['is compressed with gzip', gzipped(gzipSync(GOOD))],
+  ['is compressed with zlib', deflated(deflateSync(GOOD))],
+  ['is raw deflate', deflated(deflateRawSync(GOOD))],
+  ['is raw deflate without compression', deflated(deflateRawSync(GOOD, { level: 0 }))],
+  ['is text/json', body(GOOD, { 'content-type': 'text/json; charset=utf-8' })],
   ['comes after interim responses', raw(`HTTP/1.1 103 Hints\r\nX: y\r\n\r\n${WHOLE}`)],
   ['ends with the connection', raw(`${OK}\r\n${GOOD}`, 'end')],
 ])('a response that %s is good', async ([, response]) => {
@@ -133,6 +141,18 @@ test.for<[string, Responder]>([
   server.data = response;
   expect((await ask(harness.riverside)).rows).toEqual([{ key: 1, counts: [3, 1] }]);
   expect(harness.requests).toEqual(['token:200', 'peoplecount:200']);
+});
+
+test.for<[string, Responder]>([
+  ['status 204', status(204)],
+  ['an empty body', status(200)],
+])('%s means that there are no rows, and keeps its connection', async ([, response]) => {
+  const { server, harness } = await start();
+  server.data = response;
+  for (let poll = 0; poll < 2; poll += 1) {
+    expect(await ask(harness.riverside)).toEqual({ aggregation: 'minute', rows: [], metadata: {} });
+  }
+  expect(server.connections).toBe(1);
 });
 
 test('a kept connection that the service closes costs a retry', async () => {
