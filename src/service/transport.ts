@@ -5,6 +5,7 @@
 import { Agent as HttpAgent } from 'node:http';
 import type { AgentOptions, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import { BlockList, isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createSecureContext, getCACertificates } from 'node:tls';
 import { promisify } from 'node:util';
@@ -186,18 +187,42 @@ function agentProxies(
     return { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl };
   }
   const needsProxy = [baseUrl, authUrl].some((url) => url.startsWith('https:'));
-  const proxy = environment['HTTPS_PROXY'] ?? environment['https_proxy'] ?? '';
-  if (!needsProxy || proxy === '') {
+  // An empty variable is not set, as in Go.
+  const named = environment['HTTPS_PROXY'] || environment['https_proxy'] || '';
+  if (!needsProxy || named === '') {
     return {};
   }
+  const proxy = named.includes('://') ? named : `http://${named}`;
   if (!/^https?:$/.test(URL.parse(proxy)?.protocol ?? '')) {
     // Without the URL, which may contain a password.
     throw new ConfigError('HTTPS_PROXY: expected http://HOST:PORT or https://HOST:PORT');
   }
-  const noProxy = environment['NO_PROXY'] ?? environment['no_proxy'] ?? '';
+  const noProxy = environment['NO_PROXY'] || environment['no_proxy'] || '';
+  const entries = noProxy.split(',').map((entry) => entry.trim());
+  // Node knows no CIDR: the addresses that are in a range are named.
+  const hosts = [baseUrl, authUrl].map((url) => new URL(url).hostname.replace(/^\[|\]$/g, ''));
+  const inRange = hosts.filter((host) => entries.some((entry) => isInRange(host, entry)));
   // A domain also means its subdomains, as curl and Go have it. Node wants them named.
-  const names = noProxy.split(',').flatMap((entry) => [entry.trim(), `*.${entry.trim()}`]);
-  return { HTTPS_PROXY: proxy, NO_PROXY: names.join(',') };
+  const names = entries.flatMap((entry) => [entry, `*.${entry}`]);
+  return { HTTPS_PROXY: proxy, NO_PROXY: [...names, ...inRange].join(',') };
+}
+
+/** Returns true for an IP address in a range such as `10.0.0.0/8`; false for other texts. */
+function isInRange(host: string, range: string): boolean {
+  const [network = '', prefix = ''] = range.split('/');
+  const family = isIP(host);
+  const [type, maxPrefix] = family === 6 ? (['ipv6', 128] as const) : (['ipv4', 32] as const);
+  if (
+    family === 0 ||
+    family !== isIP(network) ||
+    !/^\d+$/.test(prefix) ||
+    Number(prefix) > maxPrefix
+  ) {
+    return false;
+  }
+  const list = new BlockList();
+  list.addSubnet(network, Number(prefix), type);
+  return list.check(host, type);
 }
 
 /** got is loaded when it is first needed: that takes longer than most of the start. */

@@ -68,6 +68,18 @@ describe('HTTPS_PROXY', () => {
     ['127.0.0.1', { no_proxy: '127.0.0.1', NO_PROXY: 'example.org' }, true],
     ['127.0.0.1', { https_proxy: 'socks://x' }, true],
     ['127.0.0.1', { HTTPS_PROXY: undefined, https_proxy: 'PROXY' }, true],
+    ['127.0.0.1', { HTTPS_PROXY: '', https_proxy: 'PROXY' }, true],
+    ['127.0.0.1', { no_proxy: '127.0.0.1', NO_PROXY: '' }, false],
+    ['127.0.0.1', { HTTPS_PROXY: 'ADDRESS' }, true],
+    ['127.0.0.1', { HTTPS_PROXY: 'user:proxy-password@ADDRESS' }, true],
+    ['127.0.0.1', { NO_PROXY: '10.0.0.0/8, 127.0.0.0/8' }, false],
+    ['127.0.0.1', { NO_PROXY: '127.0.0.1/32' }, false],
+    ['127.0.0.1', { NO_PROXY: '127.0.0.2/32,127.0.0.1/33,127.0.0.1/x,::/0,10/8' }, true],
+    ['[::1]', { NO_PROXY: '::/64' }, false],
+    ['[::1]', { NO_PROXY: '::2/128,::1' }, false],
+    ['[::1]', { NO_PROXY: '::2/128,0.0.0.0/0' }, true],
+    // As in Go, a range concerns addresses only, not what a name resolves to.
+    ['localhost', { NO_PROXY: '127.0.0.0/8' }, true],
   ] as const)('for %s with %j is used: %s', async ([host, variables, used]) => {
     const server = await startScriptedServer(SECURE);
     const proxy = await startProxy(true);
@@ -75,7 +87,10 @@ describe('HTTPS_PROXY', () => {
     const environment = Object.fromEntries(
       Object.entries({ HTTPS_PROXY: 'PROXY', ...variables }).map(([name, value]) => [
         name,
-        value?.replace('PROXY', proxy.url).replace('PORT', new URL(url).port),
+        value
+          ?.replace('PROXY', proxy.url)
+          .replace('ADDRESS', new URL(proxy.url).host)
+          .replace('PORT', new URL(url).port),
       ]),
     );
     const harness = createHarness(url, { config: { ca: AUTHORITY }, environment });
@@ -99,7 +114,7 @@ describe('HTTPS_PROXY', () => {
     expect((await ask(harness.riverside)).rows).toHaveLength(1);
   });
 
-  test.for(['socks5://user:proxy-password@127.0.0.1:1080', 'proxy-password:3128'])(
+  test.for(['socks5://user:proxy-password@127.0.0.1:1080', 'proxy-password:no-port'])(
     'that cannot be used is refused at once: %s',
     (proxy) => {
       const environment = { HTTPS_PROXY: proxy };
