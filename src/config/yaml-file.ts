@@ -231,7 +231,11 @@ export class YamlFile {
       const value = isName && Object.hasOwn(env, name) ? env[name] : undefined;
       if (value === undefined) {
         const problem = isName ? `environment variable ${name} is not set` : 'expected ${NAME}';
-        this.add(pathOf(nodes), `${problem}; write $\${ for a literal \${`, range[0]);
+        const hint =
+          name === 'CREDENTIALS_DIRECTORY'
+            ? 'systemd gave this process no credentials'
+            : 'write $${ for a literal ${';
+        this.add(pathOf(nodes), `${problem}; ${hint}`, range[0]);
       }
       return value ?? '';
     });

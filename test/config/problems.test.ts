@@ -130,6 +130,7 @@ test.each<Case>([
   ['more', '  - { name: hillside, client_id: b, client_secret: hunter3hunter3 }', '9:5: customers[1].timezone: expected an IANA time zone, here or in defaults, got nothing'],
   // environment
   ['service', 'scope: ${UNSET}', '4:10: service.scope: environment variable UNSET is not set; write $${ for a literal ${'],
+  ['service', 'ca_file: ${CREDENTIALS_DIRECTORY}/ca', '4:12: service.ca_file: environment variable CREDENTIALS_DIRECTORY is not set; systemd gave this process no credentials'],
   ['service', 'scope: ${constructor}', '4:10: service.scope: environment variable constructor is not set; write $${ for a literal ${'],
   ['service', 'scope: ${A-B}', '4:10: service.scope: expected ${NAME}; write $${ for a literal ${'],
   ['service', 'scope: ${UNSET', '4:10: service.scope: expected ${NAME}; write $${ for a literal ${'],
