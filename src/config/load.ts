@@ -7,7 +7,7 @@ import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { z } from 'zod';
 import { nextTurn } from '../base/clock.ts';
-import { Secret } from '../base/secret.ts';
+import { pastedWith, Secret } from '../base/secret.ts';
 import type { WebConfig } from '../base/web-config.ts';
 import { checkCustomers, checkService } from './checks.ts';
 import type { CustomerFileEntry } from './checks.ts';
@@ -19,6 +19,7 @@ import { createConfigSchema } from './schema.ts';
 import type { ConfigFile, CustomerEntry } from './schema.ts';
 import type { BranchConfig, Config, CustomerConfig, PollingConfig } from './types.ts';
 import { milliseconds } from './values.ts';
+import type { Path, YamlFile } from './yaml-file.ts';
 import { loadWebConfig } from './web.ts';
 
 export interface LoadedConfig extends LoadResult<Config> {
@@ -257,6 +258,10 @@ async function readSecret(
     if (!file.textAt(inlinePath).includes('${')) {
       file.warnOfSecrets(inlinePath, 'a secret');
     }
+    warnOfPasted(file, inlinePath, inline);
+    if (file.isCutByComment(inlinePath)) {
+      file.warn(inlinePath, 'the secret ends before #, which begins a comment: write it in quotes');
+    }
     return { text: inline, path: undefined };
   }
   return reader.readNamed(
@@ -266,10 +271,18 @@ async function readSecret(
     (content, secretPath) => {
       const text = parseSecret(content).reveal();
       reader.formatter.addSecret(text);
+      warnOfPasted(file, filePath, text);
       return { text, path: secretPath };
     },
     true,
   );
+}
+
+function warnOfPasted(file: YamlFile, path: Path, text: string): void {
+  const problem = pastedWith(new Secret(text));
+  if (problem !== undefined) {
+    file.warn(path, `${problem}, which is probably no part of it`);
+  }
 }
 
 /**

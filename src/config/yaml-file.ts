@@ -174,6 +174,12 @@ export class YamlFile {
     return this.text.slice(...this.locate(path, part));
   }
 
+  /** Returns true if a text without quotes ends at a `#` after a blank that begins no usual comment. */
+  isCutByComment(path: Path): boolean {
+    const [start, end] = this.locate(path);
+    return !/["'|>]/.test(this.text.charAt(start)) && /^[ \t]+#[^\s#]/.test(this.text.slice(end));
+  }
+
   /** Returns line and column from 1, in characters, and the line's text and where that begins. */
   position(offset: number) {
     const { line, col } = this.#lines.linePos(offset);

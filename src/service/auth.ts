@@ -2,7 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import { MINUTE_MS } from '../base/duration.ts';
 import { ServiceError } from '../base/errors.ts';
-import { Secret } from '../base/secret.ts';
+import { pastedWith, Secret } from '../base/secret.ts';
 import { untilAborted } from './limits.ts';
 import { decodeFor, decodeToken, decodeTokenError } from './decode.ts';
 import { statusError, titleOf } from './transport.ts';
@@ -196,7 +196,9 @@ export class TokenCache {
     const error = new ServiceError(
       'auth',
       `${titleOf(request)}: the service refused the credentials (status ${status}, ${code ?? 'no reason given'}): ` +
-        'check client_id and client secret against the API module',
+        ['check client_id and client secret against the API module', pastedWith(clientSecret)]
+          .filter((part) => part !== undefined)
+          .join('; '),
       { status },
     );
     const before = this.#refusal;

@@ -73,6 +73,52 @@ test.each([
   expect(parseSecret(await readTextFile(join(folder, 'secret'), 64)).reveal()).toBe(secret);
 });
 
+test.each([
+  ['hunter2\n\n', 'ends with a line end'],
+  ['hunter2 \n', 'ends with a blank'],
+  ['\thunter2', 'begins with a tab'],
+  [' hunter2\u200B', 'begins with a blank and ends with a zero-width space'],
+  ['\u00A0hunter2', 'begins with a no-break space'],
+  ['hunter2\u2003', 'ends with an invisible character'],
+  ['"hunter2"', 'is in quotes'],
+  ["'hunter2' \n", 'ends with a blank and is in quotes'],
+  ['\u201Chunter2\u201D', 'is in quotes'],
+  ['CLIENT_SECRET=hunter2', 'begins with a name and ='],
+  ['export S="hunter2"', 'begins with a name and ='],
+])('of a file with %j a warning says that the secret %s', async (content, words) => {
+  const files = { 'config.yaml': WITH_SECRET_FILE, 'secrets/riverside': content };
+  const { warnings } = await load(files);
+  expect(warnings).toEqual([
+    expect.stringContaining(
+      `config.yaml:7:25: customers[0].client_secret_file: the secret ${words}, which is probably no part of it`,
+    ),
+  ]);
+  expect(warnings.join('')).not.toContain('hunter2');
+});
+
+test.each(['hunter2', 'aHVudGVyMg==', 'aHVudGVyM=', 'a "b" c', 'a=', 'p#ss w=rd', '\u{1F600}'])(
+  'the secret %j has no warning',
+  async (secret) => {
+    const files = { 'config.yaml': WITH_SECRET_FILE, 'secrets/riverside': `${secret}\n` };
+    expect((await load(files)).warnings).toEqual([]);
+  },
+);
+
+test.each([
+  ['hunter2 #hunter3', 'ends before #, which begins a comment: write it in quotes'],
+  ['hunter2 # of May', undefined],
+  ['hunter2#hunter3', undefined],
+  ['"hunter2" #hunter3', undefined],
+  ['" hunter2"', 'begins with a blank, which is probably no part of it'],
+])('of client_secret: %s the warning is %s', async (secret, words) => {
+  const text = configWith({}).replace('hunter2hunter2', secret);
+  const { warnings } = await load({ 'config.yaml': text });
+  const places = warnings.map((warning) => /config\.yaml:(.*)/.exec(warning)?.[1]);
+  const at = '7:20: customers[0].client_secret: the secret';
+  expect(places).toEqual(words === undefined ? [] : [`${at} ${words}`]);
+  expect(warnings.join('')).not.toMatch(/hunter[23]/);
+});
+
 test('a secret file is read again when the secret is needed, an inline secret is not', async () => {
   const more = '  - { name: b, client_id: b, client_secret: inline, timezone: UTC }';
   const text = WITH_SECRET_FILE + more;

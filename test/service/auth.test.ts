@@ -182,6 +182,15 @@ describe('refused credentials', () => {
     expect(harness.credentials).toEqual([false]);
   });
 
+  test('are refused with what the secret ends with', async () => {
+    const { server, harness, use } = startTokens();
+    harness.access.readSecret = () => Promise.resolve(new Secret(`${SECRET}\n`));
+    server.token = REFUSAL;
+    const { message } = await failureOf(use());
+    expect(message).toMatch(/ against the API module; the secret ends with a line end$/);
+    expect(message).not.toContain(SECRET);
+  });
+
   test.for([
     [400, { error: 'server_error' }, 'server', 'status 400, server_error'],
     [403, { error: 'temporarily_unavailable' }, 'server', 'status 403, temporarily_unavailable'],
