@@ -40,7 +40,7 @@ export function createRetryAuditor(
     const requests = now.get(path) ?? new Map<string, Requests>();
     now.set(path, requests);
     const { responses, hadRows } = requests.get(key) ?? { responses: 0, hadRows: false };
-    const hasRows = !body.endsWith('"result":[]}');
+    const hasRows = body !== '' && !body.endsWith('"result":[]}');
     requests.set(key, { responses: responses + 1, hadRows: hadRows || hasRows });
   }
 
