@@ -238,7 +238,7 @@ class Client implements ServiceClient {
    * while this request queued.
    */
   async #exchange(request: ClientRequest, signal?: AbortSignal): Promise<ExchangeResponse> {
-    this.#gate.check(titleOf(request));
+    this.#gate.check(() => titleOf(request));
     const { endpoint, query } = request;
     const { transport, clock, serverClock, observer, log } = this.#shared;
     const startedMs = clock.monotonicMs();
@@ -267,7 +267,7 @@ class Client implements ServiceClient {
       log.debug('service request finished', {
         customer: this.#access.name,
         method: request.form === undefined ? 'GET' : 'POST',
-        path: new URL(request.url).pathname,
+        path: /^\w+:\/\/[^/?]+([^?]*)/.exec(request.url)?.[1],
         aggregation: query?.aggregation,
         from: query?.from,
         to: query?.to,

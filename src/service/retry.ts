@@ -80,12 +80,12 @@ export class RetryAfterGate {
     }
   }
 
-  /** Throws a ServiceError that names `title` while requests are held back. {@link withRetries} waits. */
-  check(title: string): void {
+  /** Throws a ServiceError that names what `title` returns while requests are held back. {@link withRetries} waits. */
+  check(title: () => string): void {
     const retryAfterMs = Math.ceil(this.#untilMs - this.#clock.monotonicMs());
     if (retryAfterMs > 0) {
       const wait = formatDuration(Math.ceil(retryAfterMs / 1_000) * 1_000);
-      const message = `${title}: not sent for another ${wait}: the service sent Retry-After`;
+      const message = `${title()}: not sent for another ${wait}: the service sent Retry-After`;
       throw new ServiceError(this.#reason, message, { retryAfterMs });
     }
   }
