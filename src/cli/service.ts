@@ -1,17 +1,20 @@
 /** `service`: the simulated service alone; `demo` starts and describes it in the same way. */
-import { Command } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { seededRandom } from '../base/random.ts';
 import { createFaults } from '../simulator/faults.ts';
 import { startSimulator } from '../simulator/http.ts';
 import { createDemoService } from '../simulator/demo-service.ts';
-import { addSimulationOptions, helpNotes } from './flags.ts';
+import { timezone } from '../config/values.ts';
+import { addSimulationOptions, helpNotes, integer } from './flags.ts';
 import { untilStopped } from './io.ts';
 import type { Io } from './io.ts';
 
 export interface SimulationFlags {
   readonly customers: number;
   readonly seed: number;
+  readonly branches?: number;
+  readonly timezone?: string;
 }
 
 interface ServiceFlags extends SimulationFlags {
@@ -24,10 +27,12 @@ export function serviceCommand(io: Io): Command {
     .summary('run the simulated service alone')
     .description('Serves the whole interface of the statistics service with simulated libraries.');
   return addSimulationOptions(command)
+    .option('--branches <number>', 'of each customer (default: 1 to 3)', integer(1, 99))
+    .option('--timezone <zone>', 'of each customer (default: of several continents)', parseZone)
     .option('--listen-address <address>', 'loopback address to listen on', '127.0.0.1:0')
     .addHelpText(
       'after',
-      helpNotes('commands.md', 'service', 'service --seed=7 --listen-address=127.0.0.1:8080'),
+      helpNotes('commands.md', 'service', 'service --branches=5 --timezone=Europe/Copenhagen'),
     )
     .action(async (flags: ServiceFlags) => {
       const simulation = await startSimulation(flags, flags.listenAddress);
@@ -40,11 +45,11 @@ export function serviceCommand(io: Io): Command {
 type Simulation = Awaited<ReturnType<typeof startSimulation>>;
 
 /** Starts a simulated service. Throws an Error if the address is not on loopback. */
-export async function startSimulation({ customers, seed }: SimulationFlags, listenAddress: string) {
-  const service = createDemoService({ customers, seed, clock: systemClock });
+export async function startSimulation(flags: SimulationFlags, listenAddress: string) {
+  const service = createDemoService({ ...flags, clock: systemClock });
   const simulator = await startSimulator({
     service,
-    faults: createFaults({ random: seededRandom(seed) }),
+    faults: createFaults({ random: seededRandom(flags.seed) }),
     clock: systemClock,
     listenAddress,
   });
@@ -55,8 +60,8 @@ export async function startSimulation({ customers, seed }: SimulationFlags, list
 export function describeSimulation({ service, simulator: { url } }: Simulation): string {
   const month = new Date(systemClock.nowMs()).toISOString().slice(0, 7);
   const customers = service.customers.map(
-    ({ library: { name }, clientId, clientSecret }) =>
-      `  ${name}: client_id ${clientId}, client_secret ${clientSecret}\n`,
+    ({ library: { name, timezone: zone }, clientId, clientSecret }) =>
+      `  ${name} (${zone}): client_id ${clientId}, client_secret ${clientSecret}\n`,
   );
   return `Simulated service (nothing in it is real):
   data           ${url}/v1/peoplecount and ${url}/v1/login
@@ -64,4 +69,11 @@ export function describeSimulation({ service, simulator: { url } }: Simulation):
   actual counts  ${url}/simulator/counts?from=${month}-01T04:00:00Z
 Customers:
 ${customers.join('')}`;
+}
+
+function parseZone(text: string): string {
+  if (!timezone().safeParse(text).success) {
+    throw new InvalidArgumentError('Expected an IANA time zone such as Europe/Copenhagen.');
+  }
+  return text;
 }

@@ -31,19 +31,29 @@ const DEAD_FOR_MS = 25 * HOUR_MS;
 const HISTORY_MS = 3 * 366 * DAY_MS;
 const DETAILED_MS = 35 * DAY_MS;
 
-/** Returns the demo's service, which depends on nothing but the options and the clock's time at the call. */
+/**
+ * Returns the demo's service, which depends on nothing but the options and the clock's time at the call. With a number
+ * of `branches`, all customers are drawn.
+ */
 export function createDemoService({
   seed,
   customers: count,
+  branches,
+  timezone,
   clock,
 }: {
   readonly seed: number;
   readonly customers: number;
+  /** Of each customer. */
+  readonly branches?: number | undefined;
+  /** Of all customers. */
+  readonly timezone?: string | undefined;
   readonly clock: Pick<Clock, 'nowMs'>;
 }): SimulatedService {
-  const demo = demoLibraries(seed, clock.nowMs());
+  const demo = branches === undefined ? demoLibraries(seed, clock.nowMs()) : [];
   const customers = Array.from({ length: count }, (_, i): SimulatedCustomer => {
-    const library = demo[i] ?? drawLibrary(seed, FIRST_CUSTOMER_ID + i, {});
+    const drawn = demo[i] ?? drawLibrary(seed, FIRST_CUSTOMER_ID + i, {}, branches);
+    const library = { ...drawn, timezone: timezone ?? drawn.timezone };
     return {
       library,
       clientId: `${library.name}-api`,

@@ -5,6 +5,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
 import { UsageError } from '../base/errors.ts';
 import { listen, parseListenAddress } from '../base/listen.ts';
@@ -12,7 +13,7 @@ import { FAULT_KINDS } from './faults.ts';
 import type { FaultPlan, Faults } from './faults.ts';
 import { errorResponse, jsonResponse } from './responses.ts';
 import type { SimulatedRequest, SimulatedResponse } from './responses.ts';
-import type { SimulatedService } from './simulated-service.ts';
+import type { Doors, SimulatedService } from './simulated-service.ts';
 
 export interface SimulatorOptions {
   readonly service: SimulatedService;
@@ -97,6 +98,8 @@ function send(outgoing: ServerResponse, { status, headers, body }: SimulatedResp
  * - GET counts?from=TIME[&at=TIME][&customer=NAME]: actual counts by customer, TIME in ISO 8601.
  * - POST faults {"rate": 0.1, "kinds": [...], "customer": NAME}: by default all kinds, all customers.
  * - DELETE faults: ends them.
+ * - POST doors {"customer": NAME, "branch": ID, "device": ID, "alive": false}: doors die, or live again; by default
+ *   all of the customer.
  */
 function handleControl(
   { service, faults, clock }: SimulatorOptions,
@@ -129,8 +132,33 @@ function handleControl(
     case 'DELETE /simulator/faults':
       faults.clear();
       return jsonResponse(200, '{}', nowMs);
+    case 'POST /simulator/doors': {
+      const given = parseDoors(body ?? '');
+      const doors = given === undefined ? [] : service.setDoors(given);
+      if (doors.length === 0) {
+        const message =
+          'expected {"customer": NAME, "alive": true or false}, and for some of its doors "branch": ID or "device": ID';
+        return errorResponse(400, message, 'error', nowMs);
+      }
+      return jsonResponse(200, JSON.stringify({ ...given, doors }), nowMs);
+    }
     default:
-      return errorResponse(404, 'expected counts or faults', 'error', nowMs);
+      return errorResponse(404, 'expected counts, faults or doors', 'error', nowMs);
+  }
+}
+
+const DOORS: z.ZodType<Doors> = z.strictObject({
+  customer: z.string(),
+  branch: z.int().optional(),
+  device: z.int().optional(),
+  alive: z.boolean(),
+});
+
+function parseDoors(body: string): Doors | undefined {
+  try {
+    return DOORS.parse(JSON.parse(body));
+  } catch {
+    return undefined;
   }
 }
 

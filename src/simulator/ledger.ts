@@ -1,8 +1,10 @@
 /** All records of one customer, made date by date when a query needs them. */
+import { MINUTE_STREAMS } from '../base/model.ts';
 import type { MinuteStream } from '../base/model.ts';
 import type { Conventions } from './conventions.ts';
 import { createBuckets } from './keys.ts';
-import type { Library } from './libraries.ts';
+import { aliveFrom, deadFrom } from './libraries.ts';
+import type { Device, Library } from './libraries.ts';
 import { RecordList } from './record-list.ts';
 import type { Grouping, RecordFilter } from './record-list.ts';
 import { countsOf, dayRecords, recordTimes, windowSpread, withTimes } from './records.ts';
@@ -32,9 +34,48 @@ export interface AddedRecord {
 
 type DayRecords = Readonly<Record<MinuteStream, RecordList>>;
 
-/** Days of all customers in memory; the oldest are dropped above a limit, and made again when needed. */
-export type RecordCache = { readonly days: Map<number, DayRecords>; readonly day: number }[];
+type RecordsByStream = Readonly<Record<MinuteStream, ServiceRecord[]>>;
+
+/** A record takes 200 bytes. */
+const MAX_CACHED_RECORDS = 100_000;
 const MAX_CACHED_DAYS = 3_000;
+
+/** Days of all customers, and their records. Above a limit they are dropped, and made again when needed. */
+export class RecordCache {
+  readonly #days: { readonly days: Map<number, DayRecords>; readonly day: number }[] = [];
+  /** By day; the one that was made first is the first. */
+  readonly #records = new Map<object, RecordsByStream>();
+  #size = 0;
+
+  /** Keeps a day of a customer, and drops the oldest one. */
+  addDay(days: Map<number, DayRecords>, day: number): void {
+    this.#days.push({ days, day });
+    const oldest = this.#days.length > MAX_CACHED_DAYS ? this.#days.shift() : undefined;
+    oldest?.days.delete(oldest.day);
+  }
+
+  /** Returns the records of a day. If they are made, those that were made first are dropped. */
+  recordsOf(day: object, make: () => RecordsByStream): RecordsByStream {
+    const kept = this.#records.get(day);
+    if (kept !== undefined) {
+      return kept;
+    }
+    const made = make();
+    this.#size += sizeOf(made);
+    for (const [oldest, records] of this.#records) {
+      if (this.#size > MAX_CACHED_RECORDS) {
+        this.#records.delete(oldest);
+        this.#size -= sizeOf(records);
+      }
+    }
+    this.#records.set(day, made);
+    return made;
+  }
+}
+
+function sizeOf({ people, logins }: RecordsByStream): number {
+  return people.length + logins.length;
+}
 
 /** Added records have this date, which no calendar reaches. */
 const ADDED_DAY = 4_000_000;
@@ -59,11 +100,13 @@ export function createLedger(
   const timeOf = recordTimes(library, conventions);
   const { laterMs, earlierMs } = windowSpread(conventions);
   const { retentionMs } = conventions;
+  /** The library with its sensors as they are now. */
+  let equipped = library;
   /** The days of this customer in memory. */
   const days = new Map<number, DayRecords>();
   const added: DayRecords = {
-    people: new RecordList([], retentionMs),
-    logins: new RecordList([], retentionMs),
+    people: emptyList(retentionMs),
+    logins: emptyList(retentionMs),
   };
 
   /** Returns the records of a span in no particular order. */
@@ -102,19 +145,24 @@ export function createLedger(
     if (cached !== undefined) {
       return cached;
     }
-    const isCoarse = zone.dayStartMs(day + 1) <= detailedMs;
-    const traffic = (isCoarse ? coarseTraffic : dayTraffic)(library, zone, day);
-    function recordsOf(stream: MinuteStream): RecordList {
-      const counted = countPasses(library, traffic[stream]);
-      const made = dayRecords(library, conventions, timeOf, day, stream, counted);
-      return new RecordList(made, retentionMs);
+    function listOf(stream: MinuteStream): RecordList {
+      return new RecordList(() => cache.recordsOf(key, makeRecords)[stream], retentionMs);
     }
-    const made = { people: recordsOf('people'), logins: recordsOf('logins') };
-    days.set(day, made);
-    cache.push({ days, day });
-    const oldest = cache.length > MAX_CACHED_DAYS ? cache.shift() : undefined;
-    oldest?.days.delete(oldest.day);
-    return made;
+    const key = {};
+    const isCoarse = zone.dayStartMs(day + 1) <= detailedMs;
+    function makeRecords(): RecordsByStream {
+      const traffic = (isCoarse ? coarseTraffic : dayTraffic)(library, zone, day);
+      const [people = [], logins = []] = MINUTE_STREAMS.map((stream) => {
+        const counted = countPasses(equipped, traffic[stream]);
+        const made = dayRecords(library, conventions, timeOf, day, stream, counted);
+        return made.sort((a, b) => a.windowMs - b.windowMs);
+      });
+      return { people, logins };
+    }
+    const lists = { people: listOf('people'), logins: listOf('logins') };
+    days.set(day, lists);
+    cache.addDay(days, day);
+    return lists;
   }
 
   /** What depends on the zone that the service has for the customer. */
@@ -151,6 +199,24 @@ export function createLedger(
         day.logins.forgetSums();
       }
     },
+    /**
+     * Lets the doors that pass a filter count from now on, or lets them die. Records until now stay. Returns the
+     * doors.
+     */
+    setDoors(isChosen: (door: Device) => boolean, alive: boolean, nowMs: number) {
+      const set = alive ? aliveFrom : deadFrom;
+      const chosen = equipped.devices.filter(
+        (device) => device.kind === 'door' && isChosen(device),
+      );
+      const devices = equipped.devices.map((one) => (chosen.includes(one) ? set(one, nowMs) : one));
+      equipped = { ...equipped, devices };
+      for (const day of days.keys()) {
+        if (zone.dayStartMs(day + 1) + MAX_VISIT_MS > nowMs) {
+          days.delete(day);
+        }
+      }
+      return chosen;
+    },
     /** There are no records before this instant. */
     startMs,
     timeOf,
@@ -186,4 +252,9 @@ export function createLedger(
       added[stream].add(withTimes(record, conventions, timeOf));
     },
   };
+}
+
+function emptyList(retentionMs: number): RecordList {
+  const records: ServiceRecord[] = [];
+  return new RecordList(() => records, retentionMs);
 }

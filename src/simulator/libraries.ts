@@ -117,13 +117,17 @@ const BRANCH_NAMES = ['Main Library', 'West Branch', 'Harbour Branch', 'Station 
 const DOOR_NAMES = ['Main entrance', 'Garden entrance', 'Car park entrance'];
 const REGIONS = ['north', 'south', 'east', 'west'];
 
-/** A library from a seed and a number; `given` overrides what is drawn. */
-export function drawLibrary(seed: number, customerId: number, given: Partial<Library>): Library {
+/** A library from a seed and a number; `given` overrides what is drawn, and `branches` their number. */
+export function drawLibrary(
+  seed: number,
+  customerId: number,
+  given: Partial<Library>,
+  branchCount = given.branches?.length,
+): Library {
   const random = seededRandom(mixSeeds(seed, customerId));
-  const branchCount = given.branches?.length ?? pick(random, [1, 1, 1, 2, 3]);
-  const drawn = BRANCH_NAMES.slice(0, branchCount).map((name, i) => ({
+  const drawn = Array.from({ length: branchCount ?? pick(random, [1, 1, 1, 2, 3]) }, (_, i) => ({
     id: customerId * 10 + i + 1,
-    name,
+    name: BRANCH_NAMES[i] ?? `Branch ${i + 1}`,
   }));
   const visitsPerDay = Math.round(40 * 2 ** (random.next() * 3.5));
   const meanVisitMinutes = 20 + Math.round(random.next() * 30);
@@ -189,6 +193,13 @@ export function sensorSetting(fromMs: number, entries: number, exits = entries):
 export function deadFrom(device: Device, fromMs: number): Device {
   const before = device.sensor.filter((setting) => setting.fromMs < fromMs);
   return { ...device, sensor: [...before, sensorSetting(fromMs, 0)] };
+}
+
+/** Returns the device with a sensor that counts from an instant on as it did before it died. */
+export function aliveFrom(device: Device, fromMs: number): Device {
+  const before = device.sensor.filter((setting) => setting.fromMs < fromMs);
+  const works = before.findLast((setting) => setting.in.counted > 0) ?? sensorSetting(fromMs, 1);
+  return { ...device, sensor: [...before, { ...works, fromMs }] };
 }
 
 /** Returns the device with a sensor that counts nothing between two instants. */

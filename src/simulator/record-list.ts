@@ -38,30 +38,34 @@ interface Timeline {
 /** Timelines kept in a list: windows start with a day or a month, so there are few. */
 const MAX_TIMELINES = 8;
 
+/**
+ * Records in the order of their windows. `records` is called whenever they are needed, so that they need not stay
+ * in memory: what most requests need of a past day is kept as sums.
+ */
 export class RecordList {
-  readonly #records: ServiceRecord[];
+  readonly #recordsOf: () => ServiceRecord[];
   readonly #retentionMs: number;
+  #firstMs = Infinity;
+  #lastMs = -Infinity;
   #lastKeyMs = -Infinity;
   /** By the first record that they include. */
   readonly #timelines = new Map<number, Timeline>();
   /** By name of the grouping. */
   readonly #sums = new Map<string, KnownSums>();
 
-  constructor(records: readonly ServiceRecord[], retentionMs: number) {
-    this.#records = records.toSorted((a, b) => a.windowMs - b.windowMs);
+  constructor(records: () => ServiceRecord[], retentionMs: number) {
+    this.#recordsOf = records;
     this.#retentionMs = retentionMs;
-    for (const { keyMs } of records) {
-      this.#lastKeyMs = Math.max(keyMs, this.#lastKeyMs);
-    }
+    records().forEach((record) => this.#extendTo(record));
   }
 
   get length(): number {
-    return this.#records.length;
+    return this.#recordsOf().length;
   }
 
   add(record: ServiceRecord): void {
-    this.#records.splice(this.#firstFrom(record.windowMs), 0, record);
-    this.#lastKeyMs = Math.max(record.keyMs, this.#lastKeyMs);
+    this.#recordsOf().splice(this.#firstFrom(record.windowMs), 0, record);
+    this.#extendTo(record);
     this.#timelines.clear();
     this.#sums.clear();
   }
@@ -75,8 +79,12 @@ export class RecordList {
   find(found: ServiceRecord[], filter: RecordFilter): void {
     const { fromMs, toMs, nowMs, knownSinceMs = nowMs, keyBeforeMs = Infinity } = filter;
     const expiredMs = nowMs - this.#retentionMs;
-    for (let i = this.#firstFrom(fromMs); i < this.#records.length; i++) {
-      const record = this.#records[i] as ServiceRecord;
+    if (fromMs > this.#lastMs || toMs < this.#firstMs) {
+      return;
+    }
+    const records = this.#recordsOf();
+    for (let i = this.#firstFrom(fromMs); i < records.length; i++) {
+      const record = records[i] as ServiceRecord;
       if (record.windowMs > toMs) {
         return;
       }
@@ -108,12 +116,11 @@ export class RecordList {
 
   /** Whether a filter lets all records pass that are known. */
   #isAll({ fromMs, toMs, nowMs, knownSinceMs = nowMs, keyBeforeMs = Infinity }: RecordFilter) {
-    const [first, last] = [this.#records[0], this.#records.at(-1)];
     return (
       knownSinceMs === nowMs &&
       keyBeforeMs > this.#lastKeyMs &&
-      (first?.windowMs ?? Infinity) >= fromMs &&
-      (last?.windowMs ?? -Infinity) <= toMs
+      this.#firstMs >= fromMs &&
+      this.#lastMs <= toMs
     );
   }
 
@@ -124,9 +131,13 @@ export class RecordList {
     }
     const sums = new Map<number, Counts>();
     this.#sumUp(sums, { fromMs: -Infinity, toMs: Infinity, nowMs }, grouping);
-    const { atMs } = this.#timelineFrom(0);
-    const next = indexAfter(atMs, nowMs);
-    const [fromMs = -Infinity, untilMs = Infinity] = [atMs[next - 1], atMs[next]];
+    let [fromMs, untilMs] = [-Infinity, Infinity];
+    for (const record of this.#recordsOf()) {
+      for (const ms of [record.knownFromMs, endOf(record, this.#retentionMs)]) {
+        fromMs = ms <= nowMs ? Math.max(fromMs, ms) : fromMs;
+        untilMs = ms > nowMs ? Math.min(untilMs, ms) : untilMs;
+      }
+    }
     this.#sums.set(name, { fromMs, untilMs, sums });
     return sums;
   }
@@ -143,13 +154,14 @@ export class RecordList {
   #firstFrom(fromMs: number): number {
     let low = 0;
     // Most windows start before the day.
-    if ((this.#records[0]?.windowMs ?? Infinity) >= fromMs) {
+    if (this.#firstMs >= fromMs) {
       return 0;
     }
-    let high = this.#records.length;
+    const records = this.#recordsOf();
+    let high = records.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((this.#records[middle]?.windowMs ?? 0) < fromMs) {
+      if ((records[middle]?.windowMs ?? 0) < fromMs) {
         low = middle + 1;
       } else {
         high = middle;
@@ -158,10 +170,16 @@ export class RecordList {
     return low;
   }
 
+  #extendTo({ windowMs, keyMs }: ServiceRecord): void {
+    this.#firstMs = Math.min(windowMs, this.#firstMs);
+    this.#lastMs = Math.max(windowMs, this.#lastMs);
+    this.#lastKeyMs = Math.max(keyMs, this.#lastKeyMs);
+  }
+
   #timelineFrom(first: number): Timeline {
     let timeline = this.#timelines.get(first);
     if (timeline === undefined) {
-      timeline = timelineOf(this.#records.slice(first), this.#retentionMs);
+      timeline = timelineOf(this.#recordsOf().slice(first), this.#retentionMs);
       if (this.#timelines.size >= MAX_TIMELINES) {
         this.#timelines.clear();
       }
@@ -171,10 +189,16 @@ export class RecordList {
   }
 }
 
+/** Returns when the service stops to show a record. */
+function endOf({ goneMs, eventMs }: ServiceRecord, retentionMs: number): number {
+  return Math.min(goneMs, eventMs + retentionMs);
+}
+
 function timelineOf(records: readonly ServiceRecord[], retentionMs: number): Timeline {
   const changes: { readonly atMs: number; readonly in: number; readonly out: number }[] = [];
-  for (const { knownFromMs, goneMs, eventMs, in: entered, out: exited } of records) {
-    const endMs = Math.min(goneMs, eventMs + retentionMs);
+  for (const record of records) {
+    const { knownFromMs, in: entered, out: exited } = record;
+    const endMs = endOf(record, retentionMs);
     if (endMs > knownFromMs) {
       changes.push({ atMs: knownFromMs, in: entered, out: exited });
     }

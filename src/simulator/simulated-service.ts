@@ -10,8 +10,8 @@ import { DAY_MS, SECOND_MS } from '../base/duration.ts';
 import { plainConventions } from './conventions.ts';
 import type { Conventions } from './conventions.ts';
 import { createGroundTruth } from './ground-truth.ts';
-import { createLedger } from './ledger.ts';
-import type { AddedRecord, Ledger, RecordCache } from './ledger.ts';
+import { createLedger, RecordCache } from './ledger.ts';
+import type { AddedRecord, Ledger } from './ledger.ts';
 import type { Library } from './libraries.ts';
 import { parseQuery } from './queries.ts';
 import { errorResponse, jsonResponse, retryAfterHeader } from './responses.ts';
@@ -51,6 +51,14 @@ interface Account {
   readonly rate: { startMs: number; requests: number };
 }
 
+/** Of a customer: one door, the doors of a branch, or all. */
+export interface Doors {
+  readonly customer: string;
+  readonly branch?: number | undefined;
+  readonly device?: number | undefined;
+  readonly alive: boolean;
+}
+
 interface Token {
   readonly account: Account;
   readonly expiresMs: number;
@@ -70,7 +78,7 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
   const zones = createZones();
   const sinceMs = clock.nowMs() - (options.historyMs ?? 35 * DAY_MS);
   const detailedMs = clock.nowMs() - (options.detailedMs ?? Infinity);
-  const cache: RecordCache = [];
+  const cache = new RecordCache();
   const accounts = customers.map(
     ({ library, clientId, clientSecret, conventions = conventionsOfAll }): Account => ({
       clientId,
@@ -191,6 +199,16 @@ export function createSimulatedService(options: SimulatedServiceOptions) {
     /** Changes the customer's time zone. Its visitors keep their hours. */
     moveTo(customer: string, timezone: string): void {
       ledgerOf(customer).moveTo(timezone);
+    },
+    /** Lets doors of a customer count from now on, or lets them die. Returns their names; none for an unknown one. */
+    setDoors({ customer, branch, device, alive }: Doors): readonly string[] {
+      const { ledger } = byName.get(customer) ?? {};
+      const doors = ledger?.setDoors(
+        ({ id, branchId }) => (branch ?? branchId) === branchId && (device ?? id) === id,
+        alive,
+        clock.nowMs(),
+      );
+      return doors?.map(({ name }) => name) ?? [];
     },
     /** Refuses the credentials until they are restored. Tokens stay valid. */
     revoke(customer: string): void {

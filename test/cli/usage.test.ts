@@ -21,6 +21,8 @@ test.each([
   [['demo', '--customers=1e3'], 'integer from 1 to 100000'],
   [['demo', '--customers=0'], 'integer from 1 to 100000'],
   [['service', '--listen-address=:8080'], 'loopback address'],
+  [['service', '--branches=0'], 'integer from 1 to 99'],
+  [['service', '--timezone=Europe/Copenhaguen'], 'IANA time zone such as Europe/Copenhagen'],
   [['query', '--customer=x'], 'peoplecount|login'],
   [['query', 'login'], '--customer'],
   [['query', 'login', '--customer=x', '--from=yesterday'], 'Expected a time'],

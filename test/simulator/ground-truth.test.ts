@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { BREAKDOWNS } from '../../src/base/model.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
+import { RecordCache } from '../../src/simulator/ledger.ts';
+import type { ServiceRecord } from '../../src/simulator/records.ts';
 import { branchRecords, countedOccupancy } from '../support/ground-truth.ts';
 import { LOGIN, NOW_MS, PEOPLE, at, silent, small, sum } from './support.ts';
 
@@ -8,6 +10,32 @@ const BRANCHES = [
   { id: 7, name: 'Main Library' },
   { id: 8, name: 'West Branch' },
 ];
+
+test('of many records, those that were made last stay in memory', () => {
+  const cache = new RecordCache();
+  const days = [{}, {}, {}];
+  const made: number[] = [];
+  for (const i of [0, 1, 0, 2, 0, 1]) {
+    const people = Array.from({ length: 40_000 }) as ServiceRecord[];
+    cache.recordsOf(days[i] ?? {}, () => {
+      made.push(i);
+      return { people, logins: [] };
+    });
+  }
+  expect(made).toEqual([0, 1, 2, 0, 1]);
+});
+
+test('records that are made again are the same', () => {
+  const { ask } = small({}, { visitsPerDay: 3_000 });
+  function firstDay() {
+    const [from, to] = ['2026-02-20T00:00:00Z', '2026-02-21T00:00:00Z'];
+    return ask(PEOPLE, { aggregation: 'minute', from, to }).result;
+  }
+  const before = firstDay();
+  expect(sum(ask(PEOPLE, { aggregation: 'minute' }).result).in).toBeGreaterThan(50_000);
+  expect(before.length).toBeGreaterThan(100);
+  expect(firstDay()).toEqual(before);
+});
 
 describe('totals', () => {
   test.each([

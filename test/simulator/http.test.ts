@@ -1,5 +1,5 @@
 /** The simulator over HTTP. test/e2e/commands.test.ts reads its responses as well. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { UsageError } from '../../src/base/errors.ts';
 import { seededRandom } from '../../src/base/random.ts';
@@ -62,12 +62,53 @@ test('the actual counts are shown and faults are set and cleared under /simulato
   expect((await days()).status).toBe(200);
 });
 
+test('a door, the doors of a branch, or all of them die and live again under /simulator/doors', async () => {
+  const [NOON_MS, MINUTE_MS] = [Date.parse('2026-03-18T11:00:00Z'), 60_000];
+  const branches = [
+    { id: 7, name: 'Main Library' },
+    { id: 8, name: 'West Branch' },
+  ];
+  const { service: alive, clock } = small({}, { branches, visitsPerDay: 5_000 });
+  const started = await startSimulator({
+    service: alive,
+    faults,
+    clock,
+    listenAddress: '127.0.0.1:0',
+  });
+  onTestFinished(() => started.close());
+  async function counted(doors: object): Promise<readonly number[]> {
+    const before = alive.served('lone', NOON_MS);
+    const body = JSON.stringify({ customer: 'lone', ...doors });
+    expect((await fetch(`${started.url}/simulator/doors`, { method: 'POST', body })).status).toBe(
+      200,
+    );
+    expect(alive.served('lone', NOON_MS)).toEqual(before);
+    // What was counted before arrives within a minute.
+    clock.aheadMs += MINUTE_MS;
+    const fromMs = clock.nowMs();
+    clock.aheadMs += 30 * MINUTE_MS;
+    return [...alive.breakdownTotals('lone', 'device', fromMs).keys()].toSorted((a, b) => a - b);
+  }
+  expect(await counted({ alive: true })).toEqual([701, 702, 801, 802]);
+  expect(await counted({ alive: false, device: 802 })).toEqual([701, 702, 801]);
+  expect(await counted({ alive: false, branch: 8 })).toEqual([701, 702]);
+  expect(await counted({ alive: false })).toEqual([]);
+  expect(await counted({ alive: true, branch: 8 })).toEqual([801, 802]);
+});
+
 test.each([
   ['GET', 'counts', undefined, 400],
   ['GET', 'counts?from=0&at=x', undefined, 400],
   ['POST', 'faults', 'x', 400],
   ['POST', 'faults', '{"rate":2}', 400],
   ['POST', 'faults', '{"rate":1,"kinds":["fire"]}', 400],
+  ['POST', 'doors', 'x', 400],
+  ['POST', 'doors', '{"customer":"lone"}', 400],
+  ['POST', 'doors', '{"customer":"lone","alive":"false"}', 400],
+  ['POST', 'doors', '{"customer":"lone","alive":false,"door":1}', 400],
+  ['POST', 'doors', '{"customer":"lone","alive":false,"device":1}', 400],
+  ['POST', 'doors', '{"customer":"nobody","alive":false}', 400],
+  ['GET', 'doors', undefined, 404],
   ['GET', 'fire', undefined, 404],
 ])('%s /simulator/%s %s is refused', async (method, path, body, status) => {
   const init = body === undefined ? { method } : { method, body };
