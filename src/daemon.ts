@@ -94,6 +94,7 @@ export function createDaemon(options: DaemonOptions) {
   const stopping = new AbortController();
   let rendering = Promise.resolve();
   let lastReload: Promise<unknown> = Promise.resolve();
+  let shownConfig = loaded.shown;
   const failedReloads = new Map<ReloadScope, FailedReload>();
 
   const web = createWebServer({
@@ -115,6 +116,7 @@ export function createDaemon(options: DaemonOptions) {
       stateFailure: stateFile.failure,
       nextPollInMs: (customer, stream) => exporter.scheduler.nextPollInMs(customer, stream),
     }),
+    config: () => shownConfig,
     reload: () => reload(),
     protection: loaded.web?.config,
   });
@@ -164,9 +166,10 @@ export function createDaemon(options: DaemonOptions) {
   }
 
   /** Returns the names of the customers that changed. */
-  async function apply({ config, warnings, web: webConfig }: LoadedConfig): Promise<LogFields> {
-    logWarnings(warnings);
-    applyWeb(webConfig);
+  async function apply({ config, shown, ...next }: LoadedConfig): Promise<LogFields> {
+    logWarnings(next.warnings);
+    shownConfig = shown;
+    applyWeb(next.web);
     const own = ownPart(config);
     const changes = await exporter.apply(own);
     exporterMetrics.setCustomers(own.customers.length);

@@ -44,6 +44,7 @@ const web = createWebServer({
     stateFailure: undefined,
     nextPollInMs: () => 0,
   }),
+  config: () => '',
   reload: () => Promise.resolve({ ok: true }),
 });
 

@@ -17,6 +17,7 @@ import { ConfigReader, failOn } from './reader.ts';
 import type { DeepPartial, LoadResult, ValidatedFile } from './reader.ts';
 import { createConfigSchema } from './schema.ts';
 import type { ConfigFile, CustomerEntry } from './schema.ts';
+import { showConfig } from './shown.ts';
 import type { BranchConfig, Config, CustomerConfig, PollingConfig } from './types.ts';
 import { milliseconds } from './values.ts';
 import type { Path, YamlFile } from './yaml-file.ts';
@@ -25,6 +26,8 @@ import { loadWebConfig } from './web.ts';
 export interface LoadedConfig extends LoadResult<Config> {
   /** The main file, absolute. */
   readonly path: string;
+  /** The configuration as YAML, without secrets. */
+  readonly shown: string;
   /** The web configuration; undefined without a file of it. */
   readonly web?: LoadResult<WebConfig> | undefined;
 }
@@ -42,6 +45,7 @@ export interface ConfigFiles {
   readonly digest: string;
   /** Path of the main file, absolute. */
   readonly path: string;
+  readonly shown: string;
   readonly values: DeepPartial<Pick<ConfigFile, 'service'>>;
   readonly defaults: ConfigFile['defaults'];
   readonly polling: PollingConfig;
@@ -92,7 +96,7 @@ export async function loadConfig(
     await nextTurn();
     await nextTurn();
   }
-  return { config, digest, warnings, path: read.path, web };
+  return { config, digest, warnings, path: read.path, shown: read.shown, web };
 }
 
 /** Reads 10,000 customers in more than a second, for most of which the event loop stands still. */
@@ -126,8 +130,10 @@ export async function readFiles({ path, env }: ReadOptions): Promise<ConfigFiles
   const caFile = ['service', 'ca_file'];
   const ca = await reader.readNamed(file, caFile, values.service?.ca_file, parseCertificates);
   const { problems, warnings, digest } = reader;
+  const shown = problems.length > 0 ? '' : showConfig(main, entries, schema, reader.formatter);
   return {
     problems,
+    shown,
     warnings,
     digest,
     path: file.path,

@@ -84,6 +84,11 @@ export class ProblemFormatter {
     }
   }
 
+  /** Returns true for a text that is not shown anywhere. */
+  isSecret(value: unknown): boolean {
+    return this.#secrets.has(value as string);
+  }
+
   /**
    * Returns `FILE:LINE:COLUMN: PATH: MESSAGE`, and where it is harmless the source line with a caret; for a file
    * that cannot be read, `FILE: MESSAGE`.

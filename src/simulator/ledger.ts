@@ -37,7 +37,7 @@ type DayRecords = Readonly<Record<MinuteStream, RecordList>>;
 type RecordsByStream = Readonly<Record<MinuteStream, ServiceRecord[]>>;
 
 /** A record takes 200 bytes. */
-const MAX_CACHED_RECORDS = 100_000;
+const MAX_CACHED_RECORDS = 75_000;
 const MAX_CACHED_DAYS = 3_000;
 
 /** Days of all customers, and their records. Above a limit they are dropped, and made again when needed. */

@@ -24,7 +24,7 @@ export interface WebPaths {
 
 /** Below the prefix. Also those that need no password. */
 export const HEALTH_PATHS = ['/-/healthy', '/-/ready'];
-const RESERVED_PATHS = ['/sd', '/-/reload', ...HEALTH_PATHS];
+const RESERVED_PATHS = ['/config', '/sd', '/-/reload', ...HEALTH_PATHS];
 
 /** The router treats other characters as patterns, and clients resolve the segments `.` and `..`. */
 const PLAIN_PATH = /^(?!.*\/\.\.?(\/|$))\/[\w.~/-]*$/;

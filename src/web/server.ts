@@ -58,6 +58,8 @@ export interface WebServerOptions extends PathOptions {
   /** `why` is shown while not ready. */
   readonly ready: () => { readonly ready: boolean; readonly why: string };
   readonly status: () => StatusData;
+  /** The configuration in force, as YAML without secrets. */
+  readonly config: () => string;
   readonly reload: () => Promise<ReloadResult>;
   /** Undefined: plain http without authentication. */
   readonly protection?: WebConfig | undefined;
@@ -169,6 +171,9 @@ function addRoutes(app: FastifyInstance, options: WebServerOptions, paths: WebPa
     app.all('/', (_request, reply) => reply.redirect(paths.home));
     app.all(prefix, (_request, reply) => reply.redirect(paths.home));
   }
+  app.all(`${prefix}/config`, (_request, reply) =>
+    sendText(reply, 200, options.config().trimEnd()),
+  );
   app.all(`${prefix}/sd`, discoveryHandler(options, paths));
   app.all(`${prefix}/-/healthy`, (_request, reply) =>
     options.healthy()

@@ -60,6 +60,8 @@ export function renderStatusPage(
           <h1>library-stats-exporter</h1>
           <span class="soft">${version}</span>
           <a href=".${telemetryPath}">Metrics</a>
+          <a href="./config">Configuration</a>
+          <span class="soft">Documentation: README.md and docs</span>
         </header>
         <main>
           ${failedReload === undefined ? NOTHING : renderFailedReload(failedReload, nowMs)}

@@ -126,6 +126,9 @@ test('healthy, ready and the status page respond; the log is JSON on standard er
     'text/html; charset=utf-8',
   ]);
   expect(await page.text()).toContain('riverside');
+  const config = await (await daemon.get('/config')).text();
+  expect(config).toMatch(/^service:\n {2}base_url: http:.*\n/);
+  expect(config).toContain('"name":"riverside"');
   expect((await daemon.get('/no-such-page')).status).toBe(404);
   expect(daemon.logged('listening')).toHaveLength(1);
   expect(daemon.stdout).toBe('');

@@ -12,7 +12,7 @@ import { exact } from './expected.ts';
 import { Harness } from './harness.ts';
 
 const ECHOES = ['echo in the error', 'echo in the rows', 'echo in the headers'] as const;
-const PAGES = ['/metrics', '/', '/-/ready', '/-/healthy', '/nowhere', '/-/reload'];
+const PAGES = ['/metrics', '/', '/config', '/-/ready', '/-/healthy', '/nowhere', '/-/reload'];
 
 const harness = new Harness();
 const { service, workspace } = harness;

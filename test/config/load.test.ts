@@ -46,6 +46,44 @@ test('a minimal configuration has every default', async () => {
   expect(config.customers[0]?.clientSecret.path).toBeUndefined();
 });
 
+test('is shown with defaults, and without what is secret, may be, or is from the environment', async () => {
+  const { shown } = await load(
+    {
+      'config.yaml': configWith({
+        service: 'proxy_url: http://me:open-sesame@proxy.example.org:3128\nscope: "${SCOPE}"',
+        customer:
+          'labels: { region: hunter2hunter2, zone: north }\nbranches: { 101: Main Library, 102: "${SCOPE}" }',
+        more: 'customer_files: [more.yaml]',
+      }),
+      'more.yaml': '[{ name: hilltop, client_id: h, client_secret_file: s, timezone: Asia/Tokyo }]',
+      s: 'correct-horse',
+    },
+    { SCOPE: 'battery-staple' },
+  );
+  expect(shown).toBe(`service:
+  base_url: https://statistics.example.org
+  auth_url: https://identity.example.org
+  scope: <secret>
+  timeout: 10s
+  max_concurrency: 32
+  request_times: offset
+  allow_insecure: false
+  proxy_url: <secret>
+polling:
+  interval: 60s
+  reconcile_interval: 1h
+  breakdown_interval: 5m
+defaults:
+  day_starts_at: 04:00
+  estimate: true
+customer_files:
+  - more.yaml
+customers:
+  - {"name":"riverside","client_id":"riverside-api","client_secret":"<secret>","timezone":"Europe/Copenhagen","labels":{"region":"<secret>","zone":"north"},"streams":["people","logins"],"breakdowns":[],"branches":{"101":{"name":"Main Library"},"102":{"name":"<secret>"}}}
+  - {"name":"hilltop","client_id":"h","client_secret_file":"<secret>","timezone":"Asia/Tokyo","labels":{},"streams":["people","logins"],"breakdowns":[],"branches":{}}
+`);
+});
+
 test('a thread loads the same as this one', async () => {
   const customer = 'labels: { constructor: builder }\nbranches: { 101: Main Library }';
   const more = 'customer_files: [more.yaml]';

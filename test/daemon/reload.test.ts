@@ -38,14 +38,16 @@ test('a bad configuration is shown on the status page until the next good one', 
       isGood ? configured('riverside', 'hilltop') : Promise.reject(new ConfigError(problems, 2)),
   });
   expect(await daemon.reload()).toEqual({ ok: false, problems });
+  expect(await page('config')).not.toContain('"name":"hilltop"');
   expect(await page()).toMatch(/role="alert">[^]*reload failed[^]*\(problems: 2\)/);
   isGood = true;
   expect(await daemon.reload()).toEqual({ ok: true });
   expect(await metric('library_exporter_customers')).toBe(2);
   expect(await page()).not.toContain('role="alert"');
+  expect(await page('config')).toContain('"name":"hilltop"');
 
-  async function page(): Promise<string> {
-    return (await fetch(url)).text();
+  async function page(path = ''): Promise<string> {
+    return (await fetch(`${url}/${path}`)).text();
   }
 });
 

@@ -28,6 +28,7 @@ export function webOptions(changes: Partial<WebServerOptions> = {}): WebServerOp
     healthy: () => true,
     ready: () => ({ ready: true, why: '' }),
     status: () => statusOf([customer()]),
+    config: () => 'polling:\n  interval: 60s\n',
     reload: () => Promise.resolve({ ok: true }),
     ...changes,
   };

@@ -67,7 +67,7 @@ describe('behind a proxy', () => {
 
   test('every path is below the prefix, and no other', async () => {
     const { url } = await protectedServer({}, { externalUrl });
-    for (const path of ['/', '/metrics', '/sd', '/-/healthy', '/-/ready']) {
+    for (const path of ['/', '/metrics', '/config', '/sd', '/-/healthy', '/-/ready']) {
       const status = path === '/' ? 302 : 404;
       expect([path, (await ask(url, path)).status]).toEqual([path, status]);
       expect([path, (await ask(url, `/library${path}`)).status]).toEqual([path, 200]);
@@ -93,7 +93,7 @@ describe('behind a proxy', () => {
     const { url } = await protectedServer({}, { externalUrl, status: () => statusOf(customers) });
     const { body } = await ask(url, '/library/?filter=site');
     const links = Array.from(body.matchAll(/(?:href|action|src)="([^"]*)"/g), ([, link]) => link);
-    expect(links).toEqual(['./metrics', '?', '?filter=site&amp;page=2']);
+    expect(links).toEqual(['./metrics', './config', '?', '?filter=site&amp;page=2']);
   });
 
   test('targets are at the external address', async () => {
@@ -119,6 +119,7 @@ describe('behind a proxy', () => {
       ['/library/-/ready', 200],
       ['/library/metrics', 401],
       ['/library/sd', 401],
+      ['/library/config', 401],
       ['/-/healthy', 401],
       ['/', 401],
     ] as const) {

@@ -99,6 +99,15 @@ test.each([
   expect([response.status, response.body]).toEqual([status, `library-stats-exporter ${text}\n`]);
 });
 
+test('/config is the configuration in force', async () => {
+  const { status, headers, body } = await ask(await urlOf(), '/config');
+  expect([status, headers['content-type'], body]).toEqual([
+    200,
+    TEXT_PLAIN,
+    'polling:\n  interval: 60s\n',
+  ]);
+});
+
 const PROBLEMS = 'config.yaml:1:1: customers: expected a list\n';
 const FORBIDDEN = 'Reload over HTTP is disabled: set --web.enable-lifecycle\n';
 const FAILED: Partial<WebServerOptions> = {
@@ -170,7 +179,7 @@ test('a bad request behind a good one is not taken for the response to that', as
   parts.resolve([]);
 });
 
-test.each(['metrics', '', '/:id', '/*', '/a b', '/-/ready', '/m?x'])(
+test.each(['metrics', '', '/:id', '/*', '/a b', '/-/ready', '/config', '/m?x'])(
   'the telemetry path %j is a usage error',
   (telemetryPath) => {
     expect(() => createWebServer(webOptions({ telemetryPath }))).toThrow(UsageError);

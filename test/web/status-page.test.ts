@@ -372,7 +372,7 @@ describe('the page', () => {
   test('shows a failed reload on top, with its time and the number of problems', () => {
     const failedReload = { atMs: NOW_MS - 300_000, problems: 3 };
     expect(textOf(pageOf([customer()], '/', { failedReload }))).toContain(
-      'Metrics Configuration reload failed 5m ago (problems: 3). The previous configuration stays in use',
+      'docs Configuration reload failed 5m ago (problems: 3). The previous configuration stays in use',
     );
     expect(pageOf([customer()])).not.toContain('reload failed');
   });
@@ -383,7 +383,7 @@ describe('the page', () => {
     const page = pageOf([customer()], '/', { stateFailure });
     expect(page).toContain('<p class="alert" role="alert">');
     expect(textOf(page)).toContain(
-      'Metrics State not saved since 2026-03-10 08:55 UTC: EACCES: permission denied, open ' +
+      'docs State not saved since 2026-03-10 08:55 UTC: EACCES: permission denied, open ' +
         '&#39;data/state.json.new&#39;. After a restart, counters could be lower. Summary',
     );
     expect(pageOf([customer()])).not.toContain('State not saved');
