@@ -10,6 +10,7 @@ import type { Grouping, RecordFilter } from './record-list.ts';
 import { countsOf, dayRecords, recordTimes, windowSpread, withTimes } from './records.ts';
 import type { Counts, ServiceRecord } from './records.ts';
 import { MAX_VISIT_MS, coarseTraffic, countPasses, dayTraffic } from './traffic.ts';
+import type { CountedPass } from './traffic.ts';
 import type { Zone } from './zone.ts';
 
 /** Records of one stream. */
@@ -140,6 +141,24 @@ export function createLedger(
     return found;
   }
 
+  /**
+   * Returns time, device and people of each pass of a day by stream. They take a twentieth of the memory of records,
+   * which are made of them in a fraction of the time. Apart from the closures of a day, which would keep its traffic.
+   */
+  function packedPasses(day: number, dayMs: number): readonly Int32Array[] {
+    const isCoarse = zone.dayStartMs(day + 1) <= detailedMs;
+    const traffic = (isCoarse ? coarseTraffic : dayTraffic)(library, zone, day);
+    return MINUTE_STREAMS.map((stream) =>
+      Int32Array.from(
+        countPasses(equipped, traffic[stream]).flatMap(({ timeMs, device, people }) => [
+          timeMs - dayMs,
+          device,
+          people,
+        ]),
+      ),
+    );
+  }
+
   function recordsOfDay(day: number): DayRecords {
     const cached = days.get(day);
     if (cached !== undefined) {
@@ -149,15 +168,20 @@ export function createLedger(
       return new RecordList(() => cache.recordsOf(key, makeRecords)[stream], retentionMs);
     }
     const key = {};
-    const isCoarse = zone.dayStartMs(day + 1) <= detailedMs;
+    const dayMs = zone.dayStartMs(day);
+    const packed = packedPasses(day, dayMs);
     function makeRecords(): RecordsByStream {
-      const traffic = (isCoarse ? coarseTraffic : dayTraffic)(library, zone, day);
-      const [people = [], logins = []] = MINUTE_STREAMS.map((stream) => {
-        const counted = countPasses(equipped, traffic[stream]);
+      const [ofPeople = [], ofLogins = []] = MINUTE_STREAMS.map((stream, i) => {
+        const passes = packed[i] ?? [];
+        const counted: CountedPass[] = [];
+        for (let at = 0; at < passes.length; at += 3) {
+          const [ms = 0, device = 0, people = 0] = [passes[at], passes[at + 1], passes[at + 2]];
+          counted.push({ timeMs: dayMs + ms, device, people });
+        }
         const made = dayRecords(library, conventions, timeOf, day, stream, counted);
         return made.sort((a, b) => a.windowMs - b.windowMs);
       });
-      return { people, logins };
+      return { people: ofPeople, logins: ofLogins };
     }
     const lists = { people: listOf('people'), logins: listOf('logins') };
     days.set(day, lists);

@@ -16,7 +16,7 @@ test('of many records, those that were made last stay in memory', () => {
   const days = [{}, {}, {}];
   const made: number[] = [];
   for (const i of [0, 1, 0, 2, 0, 1]) {
-    const people = Array.from({ length: 40_000 }) as ServiceRecord[];
+    const people = Array.from({ length: 30_000 }) as ServiceRecord[];
     cache.recordsOf(days[i] ?? {}, () => {
       made.push(i);
       return { people, logins: [] };
