@@ -104,7 +104,9 @@ async function report(flags: ReportFlags, io: Io): Promise<void> {
   }
   const { config, warnings } = await loadConfig({ path: flags['config.file'], env: io.env });
   warnings.forEach((warning) => io.writeError(`warning: ${warning}\n`));
+  const note = hoursNote(flags, chooseCustomers(config, flags.customer));
   const options: ReportOptions = {
+    note,
     range: { from, to },
     by: flags.by,
     period: flags.period,
@@ -118,12 +120,31 @@ async function report(flags: ReportFlags, io: Io): Promise<void> {
     // Excel reads UTF-8 only with a byte-order mark.
     const mark = flags.format === 'csv' ? '\uFEFF' : '';
     await (output === undefined ? deliver(text, io) : replaceFile(output, mark + text, 0o640));
+    if (note !== '' && ['csv', 'json'].includes(flags.format)) {
+      io.writeError(`note: ${note}\n`);
+    }
+    if (output !== undefined && io.errorIsTerminal) {
+      io.writeError(`written to ${output}\n`);
+    }
   }
   if (failures.length > 0) {
     throw new Error(
       `${counted(failures.length, 'customer')} could not be read, and is not in the report:\n${failures.join('\n')}`,
     );
   }
+}
+
+/** Returns what readers of past years must know; an empty text where hours are not configured. */
+function hoursNote({ from }: ReportFlags, customers: readonly CustomerConfig[]): string {
+  const hasHours = customers.some((one) =>
+    [one, ...Object.values(one.branches)].some(
+      ({ openingHours, staffedHours }) => openingHours !== undefined || staffedHours !== undefined,
+    ),
+  );
+  const years = [from, systemClock.nowMs()].map((ms) => new Date(ms).getUTCFullYear());
+  return hasHours && (years[0] ?? 0) < (years[1] ?? 0)
+    ? 'Opening hours, staffed hours and holidays are those of today, also for past years.'
+    : '';
 }
 
 function reportedCustomers(
@@ -157,7 +178,7 @@ async function readAll(
 ) {
   const progress = new ProgressLine(io);
   const nowMs = systemClock.nowMs();
-  if (options.by !== 'customer') {
+  if (options.by !== 'customer' && io.errorIsTerminal) {
     const window = options.period === 'hour' ? 'hour' : 'day';
     const windows = countPeriods(window, options.range, nowMs);
     const requests = customers.length * (windows + MORE_REQUESTS);

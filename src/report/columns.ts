@@ -4,6 +4,7 @@ import type { RawRecord } from '../base/model.ts';
 import { DAY_MS } from '../base/duration.ts';
 import type { ReportOptions } from './plan.ts';
 import { dateText } from './periods.ts';
+import { withTotals } from './rows.ts';
 import type { ReportRow, Section } from './rows.ts';
 
 type Columns = Readonly<
@@ -68,15 +69,16 @@ export function jsonReport(sections: readonly Section[], options: ReportOptions)
   return `[${lines.join()}]\n`;
 }
 
-/** Returns a table for terminals without columns that are empty, and below it the days without counts. */
+/** Returns a table for terminals with totals and without columns that are empty, and below it the days without counts. */
 export function tableReport(sections: readonly Section[], options: ReportOptions): string {
-  const { names, records } = tabulate(sections, options);
+  const { names, records } = tabulate(withTotals(sections), options);
   const isUsed = names.map((_, i) => records.some((record) => (record[i] ?? '') !== ''));
   const shown = records.map((record) =>
     record.filter((_, i) => isUsed[i]).map((value) => value ?? ABSENT),
   );
   const head = names.filter((_, i) => isUsed[i]);
-  return createFormatter('table', head)(shown) + gapList(sections);
+  const note = options.note === '' ? '' : `\n${options.note}\n`;
+  return createFormatter('table', head)(shown) + gapList(sections) + note;
 }
 
 function gapList(sections: readonly Section[]): string {
@@ -89,7 +91,7 @@ function gapList(sections: readonly Section[]): string {
 
 /** Returns what a section is called. */
 export function titleOf({ customer, key, name }: Section): string {
-  const part = name === undefined || name === key ? key : `${name} (${key})`;
+  const part = name === key || name === undefined || key === undefined ? key : `${name} (${key})`;
   return part === undefined ? customer : `${customer}, ${part}`;
 }
 

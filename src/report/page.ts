@@ -7,6 +7,7 @@ import { PAGE_STYLE } from './page-style.ts';
 import { dateText, yearBefore } from './periods.ts';
 import type { PeriodName } from './periods.ts';
 import type { ReportOptions } from './plan.ts';
+import { withTotals } from './rows.ts';
 import type { ReportRow, Section } from './rows.ts';
 
 /** More bars would be thinner than a line. */
@@ -43,9 +44,9 @@ export function htmlReport(
       <body>
         <header>
           <h1>Visits, ${days}</h1>
-          <p class="soft">${visits} Made on ${longDate(nowMs)}.</p>
+          <p class="soft">${visits} Made on ${longDate(nowMs)}. ${options.note}</p>
         </header>
-        ${sections.length > 1 ? overview(sections) : NOTHING}
+        ${sections.length > 1 ? overview(withTotals(sections)) : NOTHING}
         ${sections.map((section) => sectionHtml(section, options))}
       </body>
     </html> `.markup;
@@ -59,7 +60,10 @@ function overview(sections: readonly Section[]): Html {
     ...(rows.some(({ logins }) => logins !== undefined)
       ? [{ title: 'Logins', cell: ({ logins }: (typeof rows)[number]) => number(logins) }]
       : []),
-    { title: 'Days without counts', cell: ({ gaps }) => gapsText(gaps) },
+    {
+      title: 'Days without counts',
+      cell: ({ gaps }) => (gaps === undefined ? '' : gapsText(gaps)),
+    },
   ];
   return html`<section class="short names">
     <h2>All libraries</h2>
@@ -218,7 +222,7 @@ function columnsOf(
   const gaps: Column<Pair> = {
     title: 'Without counts',
     cell: ({ row }) => gapsText(gapsIn(row)),
-    total: gapsText(totalOf(rows).gaps),
+    total: gapsText(totalOf(rows).gaps ?? 0),
   };
   const notes: Column<Pair> = {
     title: '',
@@ -237,7 +241,7 @@ function columnsOf(
     ...counts('Staffed hours', (row) => row.hoursStaffed, 'minor'),
     ...counts('Self-service hours', (row) => row.hoursSelfService, 'minor'),
     ...(period === 'day' ? [] : counts('Days open', (row) => row.daysOpen, 'minor')),
-    ...(period === 'hour' ? [] : [gaps]),
+    ...(totalOf(rows).gaps === undefined ? [] : [gaps]),
     ...(rows.some((row) => row.notes.length > 0) ? [notes] : []),
   ];
 }
@@ -254,7 +258,7 @@ function totalOf(rows: readonly ReportRow[]) {
   return {
     visits: sumBy(rows, ({ visits }) => visits),
     logins: sumBy(rows, ({ logins }) => logins),
-    gaps: sumBy(rows, gapsIn) ?? 0,
+    gaps: sumBy(rows, ({ daysWithoutCounts }) => daysWithoutCounts?.length),
   };
 }
 

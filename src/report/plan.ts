@@ -19,6 +19,8 @@ export interface ReportOptions {
   readonly staffed: boolean;
   /** Visits are entries, or half of entries and exits. */
   readonly visits: 'entered' | 'mean';
+  /** What readers must know of the whole report; empty if there is nothing. */
+  readonly note: string;
 }
 
 /** Opening times of a customer or branch within the days; undefined where none are configured. */

@@ -36,7 +36,8 @@ export async function readCustomer(plan: CustomerPlan, query: Query): Promise<Cu
     const people = await readWindows(windows, (startMs, endMs) =>
       readByKey(reader, by, startMs, endMs),
     );
-    return { people, logins: undefined };
+    const hasLogins = by === 'branch' && config.streams.includes('logins');
+    return { people, logins: hasLogins ? await readStream(plan, 'logins', query) : undefined };
   }
   const [people, logins] = await Promise.all(
     MINUTE_STREAMS.map(async (stream) =>

@@ -36,7 +36,12 @@ export interface Section {
   readonly rows: readonly ReportRow[];
 }
 
-/** Returns the sections of a customer: configured branches also if they counted nobody. */
+const NO_LOGINS = 'of all branches: the service has no logins by branch';
+
+/**
+ * Returns the sections of a customer: configured branches also if they counted nobody. A customer with one
+ * branch is that building. Logins of several branches have a section of their own.
+ */
 export async function sectionsOf(
   plan: CustomerPlan,
   reading: CustomerReading,
@@ -46,14 +51,82 @@ export async function sectionsOf(
     const rows = await rowsOf(plan, reading, undefined);
     return [{ customer: config.name, key: undefined, name: undefined, rows }];
   }
+  const { name: customer } = config;
   const branches = options.by === 'branch' ? config.branches : undefined;
-  const keys = new Set([...Object.keys(branches ?? {}), ...sumOf(reading.people ?? []).keys()]);
-  const sections: Section[] = [];
-  for (const key of [...keys].toSorted(compareKeys)) {
-    const name = branches && (branches[key]?.name ?? key);
-    sections.push({ customer: config.name, key, name, rows: await rowsOf(plan, reading, key) });
+  const counted = [...sumOf(reading.people ?? []).keys()];
+  const keys = [...new Set([...Object.keys(branches ?? {}), ...counted])].toSorted(compareKeys);
+  const [only] = keys;
+  if (branches && keys.length <= 1) {
+    const name = only === undefined ? undefined : branches[only]?.name;
+    return [{ customer, key: undefined, name, rows: await rowsOf(plan, reading, only) }];
   }
-  return sections;
+  const sections: Section[] = [];
+  for (const key of keys) {
+    const name = branches && (branches[key]?.name ?? key);
+    const rows = await rowsOf(plan, { ...reading, logins: undefined }, key);
+    sections.push({ customer, key, name, rows });
+  }
+  const rows = reading.logins && (await rowsOf(plan, { ...reading, people: undefined }, undefined));
+  const ofLogins = rows?.map(({ period, logins }) => rowWith(period, { logins }, NO_LOGINS));
+  return ofLogins
+    ? [...sections, { customer, key: undefined, name: undefined, rows: ofLogins }]
+    : sections;
+}
+
+/** Returns sections with a total of each customer that has several, and one of all customers. */
+export function withTotals(sections: readonly Section[]): readonly Section[] {
+  const customers = [...Map.groupBy(sections, ({ customer }) => customer)];
+  const each = customers.flatMap(([customer, own]) =>
+    own.length > 1 ? [...own, totalOf(own, customer, 'total')] : own,
+  );
+  return customers.length > 1 ? [...each, totalOf(sections, 'all customers')] : each;
+}
+
+const SUMMED = [
+  'entered',
+  'exited',
+  'visits',
+  'logins',
+  'enteredStaffed',
+  'enteredSelfService',
+] as const;
+
+function totalOf(sections: readonly Section[], customer: string, key?: string): Section {
+  const byPeriod = Map.groupBy(
+    sections.flatMap(({ rows }) => rows),
+    ({ period: { start, end } }) => `${start} ${end}`,
+  );
+  const rows = [...byPeriod.values()].flatMap((alike) => {
+    const sums = SUMMED.map((name) => {
+      const known = alike.map((row) => row[name]).filter((value) => value !== undefined);
+      return [name, known.length === 0 ? undefined : known.reduce((total, value) => total + value)];
+    });
+    return alike.slice(0, 1).map(({ period }) => rowWith(period, Object.fromEntries(sums)));
+  });
+  return { customer, key, name: undefined, rows };
+}
+
+/** Returns a row of counts alone. */
+function rowWith(
+  period: Period,
+  counts: Partial<ReportRow>,
+  ...notes: readonly string[]
+): ReportRow {
+  return {
+    period,
+    entered: undefined,
+    exited: undefined,
+    visits: undefined,
+    logins: undefined,
+    enteredStaffed: undefined,
+    enteredSelfService: undefined,
+    hoursStaffed: undefined,
+    hoursSelfService: undefined,
+    daysOpen: undefined,
+    daysWithoutCounts: undefined,
+    ...counts,
+    notes: [...period.cut, ...notes],
+  };
 }
 
 /** The counts of a window of one customer, branch or device. */
@@ -124,7 +197,7 @@ function countedWindows(
 ): readonly Counted[] {
   return windows.map((window, i) => {
     const [entered = 0, exited = 0] = people?.[i]?.get(key) ?? [];
-    const [ofLogins = 0] = logins?.[i]?.get(key) ?? [];
+    const [ofLogins = 0] = logins?.[i]?.get(WHOLE) ?? [];
     const anybody = people === undefined ? ofLogins : entered + exited;
     return { ...window, entered, exited, logins: ofLogins, anybody };
   });

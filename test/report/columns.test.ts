@@ -11,6 +11,7 @@ const OPTIONS: ReportOptions = {
   period: 'month',
   staffed: false,
   visits: 'mean',
+  note: '',
 };
 
 function row(start: string, end: string, given: Partial<ReportRow> = {}): ReportRow {
@@ -31,6 +32,7 @@ function row(start: string, end: string, given: Partial<ReportRow> = {}): Report
   };
 }
 
+const NOBODY = { entered: undefined, exited: undefined, visits: undefined };
 const GAPS = ['2025-02-03', '2025-02-04', '2025-02-05', '2025-02-28'];
 const MAIN: Section = {
   customer: 'northern-jutland',
@@ -87,12 +89,78 @@ test('the table has no empty columns, and the days without counts below it', () 
   ]);
 });
 
+const NORTH: Section = { ...MAIN, key: '102', name: 'North', rows: MAIN.rows.slice(1) };
+const LOGINS: Section = {
+  customer: 'northern-jutland',
+  key: undefined,
+  name: undefined,
+  rows: [row('2025-02-01', '2025-03-01', { ...NOBODY, logins: 70 })],
+};
+const HILLTOP: Section = {
+  ...LOGINS,
+  customer: 'hilltop',
+  rows: [row('2025-02-01', '2025-03-01')],
+};
+
+test('tables and HTML have totals of each customer with several parts, and of all customers; CSV has none', () => {
+  const sections = [MAIN, NORTH, LOGINS, HILLTOP];
+  const table = tableReport(sections, OPTIONS).split('\n');
+  expect(
+    table.filter((line) => /total|all/.test(line)).map((line) => line.split(/ +/).slice(0, 11)),
+  ).toEqual([
+    [
+      'northern-jutland',
+      'total',
+      '-',
+      '2024-02-01',
+      '2024-03-01',
+      '2000',
+      '2000',
+      '2000',
+      '-',
+      '-',
+      '-',
+    ],
+    [
+      'northern-jutland',
+      'total',
+      '-',
+      '2025-02-01',
+      '2025-03-01',
+      '2002',
+      '2000',
+      '2001',
+      '70',
+      '-',
+      '-',
+    ],
+    ['all', 'customers', '-', '-', '2024-02-01', '2024-03-01', '2000', '2000', '2000', '-', '-'],
+    ['all', 'customers', '-', '-', '2025-02-01', '2025-03-01', '3003', '3000', '3001.5', '70', '-'],
+  ]);
+  expect(textOf(htmlReport(sections, OPTIONS, 0))).toContain(
+    'northern-jutland, total 4 001 70 hilltop 1 000.5 0 all customers 5 001.5 70 northern',
+  );
+  expect(csvReport(sections, OPTIONS)).not.toMatch(/total|all customers/);
+});
+
+test('the note of the whole report is below the table, and on the page', () => {
+  const options = { ...OPTIONS, note: 'Hours are those of today.' };
+  expect(tableReport([HILLTOP], options)).toMatch(/\n\nHours are those of today\.\n$/);
+  expect(textOf(htmlReport([HILLTOP], options, 0))).toContain('Hours are those of today.');
+});
+
+/** Returns the text of a page with single spaces. */
+function textOf(page: string): string {
+  return page
+    .replaceAll(/<style>.*<\/style>/gs, '')
+    .replaceAll(/<[^>]*>/g, ' ')
+    .replaceAll(/\s+/g, ' ');
+}
+
 test('HTML compares with the year before, marks gaps, and loads nothing', () => {
   const page = htmlReport([MAIN], OPTIONS, Date.parse('2025-03-02'));
-  const text = page.replaceAll(/<style>.*<\/style>/gs, '').replaceAll(/<[^>]*>|\s+/g, ' ');
-  expect(text.replaceAll(/ +/g, ' ')).toContain(
-    'February 2025 1 000.5 2 000 −50.0 % 1 001 1 000 20 4 no counts',
-  );
+  const text = textOf(page);
+  expect(text).toContain('February 2025 1 000.5 2 000 −50.0 % 1 001 1 000 20 4 no counts');
   expect(text).toContain('2025-02-03 to 2025-02-05, 2025-02-28');
   expect(page).toContain('class="bar lacks"');
   expect(page).toContain('Main, &quot;old&quot; &lt;Library&gt; (101)');
