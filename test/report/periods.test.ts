@@ -67,6 +67,7 @@ test('a plan of many years hears a signal', async () => {
     period: 'year',
     staffed: true,
     visits: 'entered',
+    note: '',
   } as const;
   const stop = new AbortController();
   setImmediate(() => stop.abort('SIGINT'));
