@@ -4,7 +4,12 @@
  * was measured.
  */
 import { parseArgs } from 'node:util';
-import { LONG_BRANCHES, measureBranches, USUAL_BRANCHES } from './branches/measure.ts';
+import {
+  LONG_BRANCHES,
+  measureBranches,
+  measureDayStart,
+  USUAL_BRANCHES,
+} from './branches/measure.ts';
 import { machineText } from './machine.ts';
 import type { Measured } from './measured.ts';
 import { measureContainer } from './memory/container.ts';
@@ -17,7 +22,13 @@ import { measureScrape } from './scrape.ts';
 import { measureStart } from './start/measure.ts';
 import { measureFirstValues } from './start/values.ts';
 import { tableOf, writeResult } from './table.ts';
-import { LONG_TRAFFIC, measureDelay, measureTraffic, USUAL_TRAFFIC } from './traffic/measure.ts';
+import {
+  LONG_TRAFFIC,
+  measureDelay,
+  measureFirstMinute,
+  measureTraffic,
+  USUAL_TRAFFIC,
+} from './traffic/measure.ts';
 
 const { values } = parseArgs({
   options: {
@@ -41,7 +52,9 @@ const PARTS: Readonly<Record<string, Measure>> = {
   reload: measureReload,
   traffic: (progress) => measureTraffic(progress, values.full ? LONG_TRAFFIC : USUAL_TRAFFIC),
   'delay of the event loop': measureDelay,
+  'first minute': measureFirstMinute,
   branches: (progress) => measureBranches(progress, values.full ? LONG_BRANCHES : USUAL_BRANCHES),
+  'branches when a day starts': (progress) => measureDayStart(progress, USUAL_BRANCHES),
   // No time is measured in these two, so that they share the machine.
   'memory and requests': async (progress) =>
     (await Promise.all([measureMemory(progress), measureRequests(progress)])).flat(),

@@ -36,6 +36,8 @@ const ESTIMATE = 'library_occupancy_estimate_people';
 /** Scrapes of half a million series are a part of what is measured: few of them. */
 const WATCH_EVERY_MS = 5_000;
 const MAX_SECONDS = 3_600;
+/** The day starts so long after the daemon: its windows are known, and the days before are read. */
+const DAY_STARTS_AFTER_MS = 4 * 60_000;
 
 const LIMITS = {
   occupancySeconds: 120,
@@ -166,6 +168,49 @@ async function measureLoad(
       LIMITS.delayMs,
     ),
   ];
+}
+
+/** A scrape every five seconds, from ten seconds before a day starts to a minute after it. */
+export async function measureDayStart(
+  progress: Progress,
+  { customers, branches, maxRequestsPerSecond }: BranchesSettings,
+): Promise<readonly Measured[]> {
+  const dayStartMs = Math.ceil((Date.now() + DAY_STARTS_AFTER_MS) / 60_000) * 60_000;
+  const limits = { customers, branches, maxRequestsPerSecond };
+  const polled = await startPolledDaemon({ ...limits, dayStartMs });
+  try {
+    const { daemon, url } = polled;
+    await wait(dayStartMs - 10_000 - Date.now());
+    await loopDelayOf(daemon);
+    const scrapesMs: number[] = [];
+    for (let i = 0; i < 14; i += 1) {
+      scrapesMs.push((await scrape(url)).ms);
+      await wait(5_000);
+    }
+    const { longestMs } = await loopDelayOf(daemon);
+    progress(
+      `branches when a day starts: scrapes ${scrapesMs.map((ms) => ms.toFixed(0)).join(' ')} ms, ` +
+        `event loop ${longestMs.toFixed(0)} ms`,
+    );
+    const of = `${branches} branches of ${customers} customers, when a day starts`;
+    const scrapeMs = medianOf(scrapesMs);
+    return [
+      row(
+        `Scrape, gzip, of ${of}, median of ${scrapesMs.length}`,
+        scrapeMs,
+        `${scrapeMs.toFixed(0)} ms`,
+        LIMITS.scrapeMs,
+      ),
+      row(
+        `Longest delay of the event loop, ${of}`,
+        longestMs,
+        `${longestMs.toFixed(0)} ms`,
+        LIMITS.delayMs,
+      ),
+    ];
+  } finally {
+    await polled.stop();
+  }
 }
 
 function seriesOf(text: string): number {

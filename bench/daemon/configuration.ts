@@ -7,6 +7,8 @@ export interface ConfigurationSettings {
   readonly customers: number;
   readonly serviceUrl: string;
   readonly timezone: string;
+  /** Local time at which days start, as in `04:00`. */
+  readonly dayStartsAt?: string;
   /** By default that of the exporter. */
   readonly maxRequestsPerSecond?: number;
   /** By default all customers are in the main file. */
@@ -52,12 +54,17 @@ function buildingsText(capacity: number, branches: number): string {
 }
 
 /** The sections before the customers. */
-function headOf({ serviceUrl, timezone, maxRequestsPerSecond }: ConfigurationSettings): string {
+function headOf({
+  serviceUrl,
+  timezone,
+  dayStartsAt = '04:00',
+  maxRequestsPerSecond,
+}: ConfigurationSettings): string {
   const limit =
     maxRequestsPerSecond === undefined ? '' : `, max_requests_per_second: ${maxRequestsPerSecond}`;
   return (
     `service: { base_url: "${serviceUrl}", auth_url: "${serviceUrl}"${limit} }\n` +
-    `defaults: { timezone: ${timezone} }\n`
+    `defaults: { timezone: ${timezone}, day_starts_at: "${dayStartsAt}" }\n`
   );
 }
 

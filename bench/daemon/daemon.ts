@@ -23,6 +23,8 @@ export interface PolledDaemonOptions {
   readonly branches?: number;
   /** Milliseconds that each response of the service takes. */
   readonly responseMs?: number;
+  /** The day starts in the first minute after this time. */
+  readonly dayStartMs?: number;
 }
 
 const PROBE = new URL('probe.ts', import.meta.url).href;
@@ -30,12 +32,14 @@ export const PROBE_FLAGS = ['--import', PROBE];
 
 export async function startPolledDaemon({
   responseMs,
+  dayStartMs,
   ...limits
 }: PolledDaemonOptions): Promise<PolledDaemon> {
   const timezone = afternoonZone(Date.now());
   const service = await BenchService.start(timezone, responseMs, limits.branches);
   const folder = temporaryFolder();
-  const settings = { serviceUrl: service.url, timezone, ...limits };
+  const dayStart = dayStartMs === undefined ? {} : { dayStartsAt: timeOfDay(dayStartMs, timezone) };
+  const settings = { serviceUrl: service.url, timezone, ...limits, ...dayStart };
   const file = writeConfiguration(folder.path, settings);
   const daemon = startDaemon(file, folder.path, { nodeFlags: PROBE_FLAGS, ipc: true });
   const url = await daemon.says(/"url":"([^"]+)","msg":"listening"/);
@@ -49,6 +53,11 @@ export async function startPolledDaemon({
       folder[Symbol.dispose]();
     },
   };
+}
+
+function timeOfDay(atMs: number, timeZone: string): string {
+  const time = { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+  return new Intl.DateTimeFormat('en-GB', time).format(atMs);
 }
 
 /** Its address is `address`, and its storage in `folder`. */

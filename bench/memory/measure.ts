@@ -68,7 +68,7 @@ export async function measureMemory(
         ours: `${afterHour.toFixed(0)} MiB`,
         peer: `${peer.toFixed(0)} MiB`,
         value: afterHour / peer,
-        limit: 1.2,
+        limit: 1.3,
       },
       {
         bar: `Memory in use after a collection, ${days} more simulated days later; peer: before them`,
