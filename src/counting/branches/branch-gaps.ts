@@ -3,7 +3,7 @@
  * where late records came.
  */
 import { MINUTE_MS } from '../../base/duration.ts';
-import { areEqual, grandTotal, minus } from '../rows/counts.ts';
+import { areEqual, countOf, grandTotal, minus } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
 import { endMsOf, sumsAt, totalOf, windowsOf } from './branch-day.ts';
 import type { BranchDay, Sums } from './branch-day.ts';
@@ -37,23 +37,41 @@ export function newestSuspect(
   gap: Counts,
   windows = sums.length,
 ): number {
-  let suspect = windows;
-  while (suspect > 0 && areEqual(gapAt(branchDay, sums, suspect, counted), gap)) {
-    suspect -= 1;
+  // Each response is followed by a search of the whole day: counts are taken off window by window.
+  let ofCustomer = countedUntil(branchDay, windows, counted);
+  for (let suspect = windows; suspect > 0; suspect -= 1) {
+    if (!areEqual(minus(totalOf(sumsAt(sums, suspect)), ofCustomer), gap)) {
+      return suspect;
+    }
+    const [fromStep, toStep] = [suspect - 1, suspect].map((end) =>
+      stepsUntil(branchDay, end, counted),
+    );
+    ofCustomer = counted.counts.map(
+      (steps, i) => countOf(ofCustomer, i) - grandTotal(steps.subarray(fromStep, toStep)),
+    );
   }
-  return suspect;
+  return 0;
 }
 
 /** Returns the customer's counts at the end of the first `windows` windows, or some time after it. */
 export function countedUntil(
   branchDay: BranchDay,
   windows: number,
-  { stepMs, first, counts }: CustomerDay,
+  counted: CustomerDay,
   afterMs = 0,
 ): Counts {
+  const steps = stepsUntil(branchDay, windows, counted, afterMs);
+  return counted.counts.map((ofCounter) => grandTotal(ofCounter.subarray(0, steps)));
+}
+
+function stepsUntil(
+  branchDay: BranchDay,
+  windows: number,
+  { stepMs, first }: CustomerDay,
+  afterMs = 0,
+): number {
   const elapsedMs = endMsOf(branchDay, windows) + afterMs - branchDay.day.startMs;
-  const steps = Math.max(0, Math.floor(elapsedMs / stepMs) - first);
-  return counts.map((ofCounter) => grandTotal(ofCounter.subarray(0, steps)));
+  return Math.max(0, Math.floor(elapsedMs / stepMs) - first);
 }
 
 /** Returns what the customer has counted today. */
