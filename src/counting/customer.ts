@@ -188,6 +188,12 @@ export class Customer implements MetricsSource {
     return this.#branches;
   }
 
+  /** Ids and names of its buildings, if it is polled by branch, in any order. */
+  get branchNames(): readonly string[] {
+    const { keys } = this.#branches ?? {};
+    return keys === undefined ? [] : [...keys, ...this.breakdowns.branchNames];
+  }
+
   /** Returns whether it is open; undefined without opening hours. */
   isOpenAt(atMs: number): boolean | undefined {
     return this.#site.isOpenAt(atMs);

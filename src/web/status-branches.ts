@@ -29,6 +29,8 @@ export interface BranchStatus {
   readonly name: string;
   /** What may be wrong with its doors: then a person should look at it. */
   readonly faults: readonly string[];
+  /** Whether values wait for the 28 days before. */
+  readonly isReading: boolean;
   readonly nowMs: number;
 }
 
@@ -38,11 +40,15 @@ export interface BranchHours {
   isOpenAt(key: string, atMs: number): boolean | undefined;
 }
 
-/** Returns the branches of a customer; undefined for a customer that is one building. */
+/**
+ * Returns the branches of a customer; undefined for a customer that is one building. `isReading` says of a
+ * branch whether its values wait for the 28 days before.
+ */
 export function branchesOf(
   metrics: CustomerMetrics,
   nowMs: number,
   hours: BranchHours | undefined,
+  isReading: (branch: BranchMetrics) => boolean,
 ): readonly BranchStatus[] | undefined {
   const names = new Map(metrics.breakdowns.branch?.names);
   return metrics.branches?.map((branch) => {
@@ -53,6 +59,7 @@ export function branchesOf(
       metrics: branch,
       name: names.get(branch.key) ?? branch.key,
       faults: listDoorFaults(isSilent, branch.estimate),
+      isReading: isReading(branch),
       nowMs,
     };
   });
@@ -68,51 +75,62 @@ export function renderOpenBranches(branches: readonly BranchStatus[]): Html {
   return html`${renderOpen(true)} <small>${open.length} of ${withHours.length}</small>`;
 }
 
-/** Returns the people inside all branches together; a dash while one of them is unknown. */
-export function renderInsideBranches(branches: readonly BranchStatus[]): Html {
+/** Returns the people inside all branches together, if all are known. */
+export function renderInsideBranches(branches: readonly BranchStatus[], isReading: boolean): Html {
   const counts = branches.map(({ metrics }) => metrics.occupancy ?? NaN);
   const sum = counts.reduce((total, count) => total + count, 0);
   const occupancy = Number.isNaN(sum) || counts.length === 0 ? undefined : sum;
-  return renderOccupancy({ occupancy, capacity: undefined, estimate: NO_ESTIMATE });
+  return renderOccupancy(
+    { occupancy, capacity: undefined, estimate: NO_ESTIMATE },
+    isReading || branches.some((branch) => branch.isReading),
+  );
 }
 
 const COLUMNS: readonly Column<BranchStatus>[] = [
   { name: 'State', style: 'state', render: ({ metrics }) => renderOpen(metrics.open) },
-  { name: 'Inside now', style: 'inside', render: ({ metrics }) => renderOccupancy(metrics) },
+  {
+    name: 'Inside now',
+    style: 'inside',
+    render: ({ metrics, isReading }) => renderOccupancy(metrics, isReading),
+  },
   ENTERED_TODAY,
   columnOfToday('Exited today', 'people_exited'),
   {
     name: 'Last visitor counted',
     style: 'last',
-    render: ({ metrics: { lastSeenMs }, nowMs }) =>
-      lastSeenMs === undefined ? renderCount(undefined) : renderAgo(lastSeenMs, nowMs),
+    render: ({ metrics: { lastSeenMs }, isReading, nowMs }) =>
+      lastSeenMs === undefined ? renderCount(undefined, isReading) : renderAgo(lastSeenMs, nowMs),
   },
 ];
 
 /**
  * Returns a row of `columns` columns with the branches of a customer, those that need attention first.
- * `isOnly` says that no other customer is on the page: then they are not folded.
+ * They are not
+ * folded if `isOnly` says that no other customer is on the page, or if only some `match` its filter.
  */
 export function renderBranches(
   customer: string,
   branches: readonly BranchStatus[],
   columns: number,
   isOnly: boolean,
+  match: (branch: BranchStatus) => boolean,
 ): Html {
   if (branches.length === 0) {
     return NOTHING;
   }
-  const first = branches.filter(({ faults }) => faults.length > 0);
-  const inOrder = [...first, ...branches.filter(({ faults }) => faults.length === 0)];
+  const matching = branches.filter(match);
+  const first = matching.filter(({ faults }) => faults.length > 0);
+  const inOrder = [...first, ...matching.filter(({ faults }) => faults.length === 0)];
   const more = inOrder.length - MAX_ROWS;
-  const isOpen = isOnly || branches.length <= MAX_UNFOLDED;
+  const isOfFilter = matching.length < branches.length;
+  const isOpen = isOnly || isOfFilter || branches.length <= MAX_UNFOLDED;
   const rows = inOrder.slice(0, MAX_ROWS).map(renderBranch);
   const attention = `Needs attention: ${listNames(first.map(({ name }) => name))}`;
   return html`<tr role="row" class="branches">
     <td role="cell" colspan="${columns}">
       <details ${isOpen ? 'open' : ''}>
         <summary>
-          ${branches.length === 1 ? '1 branch' : `${formatCount(branches.length)} branches`}
+          ${isOfFilter ? `${formatCount(matching.length)} of ` : ''}${branches.length === 1 ? '1 branch' : `${formatCount(branches.length)} branches`}
           ${first.length === 0 ? NOTHING : renderBadge('wait', attention)}
         </summary>
         ${renderTable(`Branches of ${customer}`, 'Branch', COLUMNS, rows)}

@@ -47,16 +47,20 @@ export function renderRow<Row>(
 
 interface CountedRow {
   readonly metrics: Pick<BranchMetrics, 'counters' | 'usual'>;
+  /** Whether values wait for the 28 days before. */
+  readonly isReading: boolean;
 }
 
 /** Today's entries, and how many are usual by now. */
 export const ENTERED_TODAY: Column<CountedRow> = {
   name: 'Entered today',
   style: 'number',
-  render({ metrics: { counters, usual } }) {
+  render({ metrics: { counters, usual }, isReading }) {
     const usually =
       usual?.entriesToday === undefined
-        ? NOTHING
+        ? isReading
+          ? html`<small>${READING}</small>`
+          : NOTHING
         : html`<small>usually ${formatCount(Math.round(usual.entriesToday))} by now</small>`;
     return html`${renderCount(counters.people_entered?.today)} ${usually}`;
   },
@@ -76,11 +80,16 @@ export function formatCount(count: number): string {
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, '\u202f');
 }
 
-/** Returns a count; an unknown one is a dash, never 0. */
-export function renderCount(count: number | undefined): Html {
-  return count === undefined
-    ? html`<span class="soft" title="unknown">–</span>`
-    : html`${formatCount(count)}`;
+const READING = 'reading history';
+
+/** Returns a count; an unknown one is a dash, never 0, or says that it waits for the 28 days before. */
+export function renderCount(count: number | undefined, isReading = false): Html {
+  if (count !== undefined) {
+    return html`${formatCount(count)}`;
+  }
+  return isReading
+    ? html`<span class="soft">${READING}</span>`
+    : html`<span class="soft" title="unknown">–</span>`;
 }
 
 /** Returns a text for an instant, which is the tooltip. */
@@ -134,10 +143,14 @@ function renderEstimate({ estimate }: Pick<SiteMetrics, 'estimate'>): Html {
 /** Returns the people inside, their estimate with its interval, and the share of the capacity. */
 export function renderOccupancy(
   metrics: Pick<SiteMetrics, 'occupancy' | 'capacity' | 'estimate'>,
+  isReading: boolean,
 ): Html {
   const { occupancy, capacity } = metrics;
-  if (occupancy === undefined || capacity === undefined) {
-    return html`<b>${renderCount(occupancy)}</b> ${renderEstimate(metrics)}`;
+  if (occupancy === undefined) {
+    return renderCount(undefined, isReading);
+  }
+  if (capacity === undefined) {
+    return html`<b>${formatCount(occupancy)}</b> ${renderEstimate(metrics)}`;
   }
   return html`<b>${formatCount(occupancy)}</b> <span class="soft">of ${formatCount(capacity)}</span>
     ${renderEstimate(metrics)}

@@ -33,9 +33,13 @@ export function renderStatusPage(
 ): string {
   const { nowMs, customers, failedReload, stateFailure } = data;
   const filter = (query.get('filter') ?? '').trim();
+  const lowerCase = filter.toLowerCase();
+  function matches(name: string): boolean {
+    return name.toLowerCase().includes(lowerCase);
+  }
   const groups = Map.groupBy(customers, severityOf);
   const found = SEVERITIES.flatMap((severity) => groups.get(severity) ?? []).filter(
-    ({ customer }) => customer.toLowerCase().includes(filter.toLowerCase()),
+    ({ customer, branchNames }) => matches(customer) || branchNames.some(matches),
   );
   const pages = Math.max(1, Math.ceil(found.length / ROWS_PER_PAGE));
   // Beyond the last page, the last one is shown.
@@ -74,7 +78,7 @@ export function renderStatusPage(
             ${renderTile('not polled yet', countOf('unpolled'), 'waits')}
             ${renderTile('polls OK', countOf('ok'), 'works')}
           </dl>
-          ${renderForm(filter, nowMs)} ${renderCustomers(rows, data)}
+          ${renderForm(filter, nowMs)} ${renderCustomers(rows, data, matches)}
           ${renderPager(found.length, filter, page, pages)}
         </main>
       </body>
@@ -121,11 +125,15 @@ function renderForm(filter: string, nowMs: number): Html {
   </form>`;
 }
 
-function renderCustomers(customers: readonly CustomerStatus[], times: PollTimes): Html {
+function renderCustomers(
+  customers: readonly CustomerStatus[],
+  times: PollTimes,
+  matches: (name: string) => boolean,
+): Html {
   if (customers.length === 0) {
     return html`<p class="empty">No customers found.</p>`;
   }
-  const rows = customers.map((one) => renderCustomer(one, times, customers.length === 1));
+  const rows = customers.map((one) => renderCustomer(one, times, customers.length === 1, matches));
   return html`<div class="scroll">
     ${renderTable('Customers, failing ones first', 'Customer', COLUMNS, rows)}
   </div>`;

@@ -41,6 +41,8 @@ export interface CustomerStatus extends MetricsSource {
   occupancySeriesAt(nowMs: number): OccupancySeries | undefined;
   /** Undefined for a customer that is one building. */
   readonly branches: BranchHours | undefined;
+  /** Ids and names of its branches, in any order; empty for a customer that is one building. */
+  readonly branchNames: readonly string[];
 }
 
 /** In the order of the page. Refused credentials need a person; a failed poll may recover by itself. */
@@ -88,6 +90,8 @@ interface Row extends PollTimes {
   readonly uncounted: string;
   /** It has been open for two hours. */
   readonly wasOpen: boolean;
+  /** Whether values wait for the 28 days before. */
+  readonly isReading: boolean;
   /** Undefined for a customer that is one building. */
   readonly branches: readonly BranchStatus[] | undefined;
 }
@@ -102,8 +106,10 @@ export const COLUMNS: readonly Column<Row>[] = [
   {
     name: 'Inside now',
     style: 'inside',
-    render: ({ metrics, branches }) =>
-      branches === undefined ? renderOccupancy(metrics) : renderInsideBranches(branches),
+    render: ({ metrics, branches, isReading }) =>
+      branches === undefined
+        ? renderOccupancy(metrics, isReading)
+        : renderInsideBranches(branches, isReading),
   },
   { name: 'Inside today', style: 'series', render: renderSparkline },
   ENTERED_TODAY,
@@ -112,23 +118,33 @@ export const COLUMNS: readonly Column<Row>[] = [
   { name: 'Polls', style: 'polls', render: renderPolls },
 ];
 
-/** Returns the row of a customer, and one of its branches. `isOnly` says that no other is on the page. */
+/**
+ * Returns the row of a customer, and one of its branches: if its own name does not pass the filter `matches`,
+ * of those that pass. `isOnly` says that no other is on the page.
+ */
 export function renderCustomer(
   customer: CustomerStatus,
   { nowMs, nextPollInMs }: PollTimes,
   isOnly: boolean,
+  matches: (name: string) => boolean,
 ): Html {
   const metrics = customer.metricsAt(nowMs);
   const { people } = metrics.streams;
   const open = wasOpen(metrics.open, nowMs, (atMs) => customer.isOpenAt(atMs));
-  const branches = branchesOf(metrics, nowMs, customer.branches);
+  const series = customer.occupancySeriesAt(nowMs);
+  // What is usual is known from the history on. Without a series, today's minutes are unknown, too.
+  function isReading({ usual }: Pick<CustomerMetrics, 'usual'>): boolean {
+    return usual === undefined && series !== undefined && people?.up === true;
+  }
+  const branches = branchesOf(metrics, nowMs, customer.branches, isReading);
   const row: Row = {
     customer,
     metrics,
-    series: customer.occupancySeriesAt(nowMs),
+    series,
     isSilent: open && countsNobody({ ...metrics, lastSeenMs: people?.lastSeenMs }, people, nowMs),
     uncounted: listUncounted(metrics),
     wasOpen: open,
+    isReading: isReading(metrics),
     branches,
     nowMs,
     nextPollInMs,
@@ -142,7 +158,13 @@ export function renderCustomer(
   const heading = html`${customer.customer} <small>${metrics.timezone}</small> ${BADGES[severity]}
     ${listDoorFaults(row.isSilent, metrics.estimate).map((fault) => renderBadge('wait', fault))}`;
   return html`${renderRow(COLUMNS, row, `${severity}${warns ? ' warns' : ''}${parent}`, heading)}
-  ${renderBranches(metrics.customer, branches ?? [], 1 + COLUMNS.length, isOnly)}`;
+  ${renderBranches(
+    metrics.customer,
+    branches ?? [],
+    1 + COLUMNS.length,
+    isOnly,
+    ({ name, metrics: { key } }) => [metrics.customer, key, name].some(matches),
+  )}`;
 }
 
 function renderPolls(row: Row): Html {

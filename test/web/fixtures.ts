@@ -48,6 +48,17 @@ export function statusOf(customers: readonly CustomerStatus[]): StatusData {
   return { nowMs: NOW_MS, customers, ...failures, nextPollInMs: () => 48_000 };
 }
 
+/** The 28 days were read, and nothing of them is on the page. */
+export const KNOWN_PAST = {
+  people: 0,
+  entries: 0,
+  exits: 0,
+  entriesLastHour: 0,
+  entriesToday: undefined,
+  inside: 0,
+  openSinceLastSeenMs: undefined,
+};
+
 const USUAL_SERIES = seriesOf([0, 0, 7, 31, 42]);
 
 /** Returns a customer whose polls succeed, with changes. */
@@ -56,7 +67,7 @@ export function customer(changes: CustomerChanges = {}): CustomerStatus {
   const values = riverside({
     counters: { ...peopleToday(1_321, 279), logins: { total: 1, excess: 0, today: 55 } },
     estimate: NO_ESTIMATE,
-    usual: undefined,
+    usual: KNOWN_PAST,
     streams: { people: stream() },
     ...metrics,
   });
@@ -68,6 +79,7 @@ export function customer(changes: CustomerChanges = {}): CustomerStatus {
     metricsAt: () => values,
     occupancySeriesAt: () => ('series' in changes ? changes.series : series),
     branches: { isOpenAt: (_branch, atMs) => atMs >= openSinceMs },
+    branchNames: values.breakdowns.branch?.names.flat() ?? [],
   };
 }
 
@@ -127,7 +139,7 @@ export function withBranches(...changes: readonly BranchChanges[]): CustomerChan
     staffed: undefined,
     occupancy: 12,
     estimate: NO_ESTIMATE,
-    usual: undefined,
+    usual: KNOWN_PAST,
     counters: peopleToday(321, 309),
     lastSeenMs: NOW_MS - 300_000,
     ...each,

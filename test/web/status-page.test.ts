@@ -14,6 +14,7 @@ import {
   CLOSED,
   FAILING,
   HOUR_MS,
+  KNOWN_PAST,
   UNKNOWN,
   customer,
   numberedBranches,
@@ -64,15 +65,7 @@ const LAST_POLLS = {
 };
 const DIFFERENT = estimated(38.6, 33.4, 44.2, 'exits_missing');
 const CLOSE = estimated(42.3, 36, 44, 'none');
-const USUAL = {
-  people: 0,
-  entries: 0,
-  exits: 0,
-  entriesLastHour: 0,
-  entriesToday: 1_234.5,
-  inside: 0,
-  openSinceLastSeenMs: undefined,
-};
+const USUAL = { ...KNOWN_PAST, entriesToday: 1_234.5 };
 
 describe('a customer', () => {
   test.each<[string, CustomerChanges, string]>([
@@ -88,6 +81,9 @@ describe('a customer', () => {
       'riverside Europe/Copenhagen Open 42 of 250 17 % peak 42 at 05:15 1 321 usually 1 235 by now 279 55 ' +
         '● people 12s ago , next in 48s',
     ],
+    ['whose history is not read yet', { usual: undefined }, '1 321 reading history 279 55 ●'],
+    ['whose keys cannot be parsed', { usual: undefined, series: undefined }, '– 1 321 279 55 ●'],
+    ['whose polls fail before', { ...FAILING, usual: undefined }, '1 321 279 55 ✕'],
     [
       'that was not polled yet',
       UNKNOWN,
@@ -222,7 +218,7 @@ test('a customer is open by its hours in its zone, and unknown without hours', a
   ]);
 });
 
-test('a branch is open by its own hours, or by those of its customer', async () => {
+test('a branch has an id and a name, and is open by its own hours, or by those of its customer', async () => {
   const customer = [
     'opening_hours: "Mo-Fr 08:00-20:00"',
     'breakdowns: [branch]',
@@ -231,7 +227,8 @@ test('a branch is open by its own hours, or by those of its customer', async () 
   const { config } = await load({ 'config.yaml': configWith({ customer }) });
   const [registered] = new CustomerRegistry(new HighWaterMarks()).update(config);
   const openedMs = Date.UTC(2026, 2, 10, 7);
-  const { branches } = registered?.customer ?? {};
+  const { branches, branchNames } = registered?.customer ?? {};
+  expect(branchNames).toEqual(['101', '102', 'Main', '102']);
   expect(['101', '102', '103'].map((key) => branches?.isOpenAt(key, openedMs))).toEqual([
     true,
     false,
@@ -276,6 +273,7 @@ describe('devices that counted nobody today', () => {
 describe('branches', () => {
   const inside = { ...NO_ESTIMATE, people: { people: 9.6, lower: 7, upper: 11.2 } };
   const silent = { lastSeenMs: NOW_MS - 2 * HOUR_MS };
+  const UNREAD = { usual: undefined, occupancy: undefined, lastSeenMs: undefined };
 
   /** The text of each row of a branch. */
   function rowsOf(page: string): readonly string[] {
@@ -298,12 +296,26 @@ describe('branches', () => {
     expect(page).toContain('<table role="table" aria-label="Branches of riverside">');
   });
 
+  test('say that they wait for the history', () => {
+    const page = pageOf([customer(withBranches(UNREAD, { usual: undefined }))]);
+    expect(rowsOf(page)).toEqual([
+      '101 Open reading history 321 reading history 309 reading history',
+      '102 Open 12 of 80 15 % 321 reading history 309 5m ago',
+    ]);
+  });
+
   test.each<[string, CustomerChanges, string]>([
     ['are known', withBranches({}, { open: false }), 'Open 1 of 2 24 peak'],
     ['are all closed', withBranches({ open: false, occupancy: 0 }), 'Closed 0 peak'],
     ['have no opening hours', withBranches({ open: undefined }), '– 12 peak'],
     ['are not all known', withBranches({}, { occupancy: undefined }), 'Open 2 of 2 – peak'],
     ['are not known yet', withBranches(), '– – peak'],
+    ['wait for the history', withBranches({}, UNREAD), 'Open 2 of 2 reading history peak'],
+    [
+      'wait for that of their customer',
+      { ...withBranches(), usual: undefined },
+      '– reading history',
+    ],
   ])('that %s have a sum in the row of their customer', (_name, changes, text) => {
     expect(textOf(pageOf([customer(changes)]))).toContain(`Europe/Copenhagen ${text}`);
   });
@@ -339,6 +351,23 @@ describe('branches', () => {
     const page = pageOf([customer(changes)]);
     expect(page).not.toContain('Nobody counted</span>');
     expect(page).not.toContain('Needs attention');
+  });
+
+  test.each([
+    ['103', '1 of 102 branches Branch State', ['branch-2 103']],
+    ['BRANCH-10', '3 of 102 branches', ['branch-10 111', 'branch-100 201', 'branch-101 202']],
+  ])('are found by a filter for their id or name: %s', (filter, text, rows) => {
+    const other = customer({ customer: 'hilltop' });
+    const page = pageOf([other, customer(numberedBranches(102)), other], `/?filter=${filter}`);
+    expect(textOf(page)).toContain('customers found: 1');
+    expect(textOf(page)).toContain(text);
+    expect(page).toContain('<details open>');
+    expect(rowsOf(page).map((row) => row.replace(/ Open.*/, ''))).toEqual(rows);
+  });
+
+  test('are all there where the filter finds their customer', () => {
+    const page = pageOf([customer(numberedBranches(3))], '/?filter=river');
+    expect(rowsOf(page)).toHaveLength(3);
   });
 
   test('are a hundred at most for each customer', () => {

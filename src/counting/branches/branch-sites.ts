@@ -101,6 +101,11 @@ export class BranchSites {
     return unlearned.length > LEARNED_AT_ONCE;
   }
 
+  /** Those that are configured or counted, in their order. */
+  get keys(): readonly string[] {
+    return [...this.#sites.keys()];
+  }
+
   /** Returns whether a branch is open; undefined without opening hours. */
   isOpenAt(key: string, atMs: number): boolean | undefined {
     return this.#sites.get(key)?.isOpenAt(atMs);

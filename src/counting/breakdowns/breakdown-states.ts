@@ -46,6 +46,11 @@ export class Breakdowns {
     return this.#settings.breakdowns;
   }
 
+  /** Names of branches, as configured. */
+  get branchNames(): readonly string[] {
+    return Object.values(this.#settings.branchNames);
+  }
+
   stateOf(breakdown: Breakdown): BreakdownState {
     return this.#states.get(breakdown) ?? INITIAL_BREAKDOWN;
   }
