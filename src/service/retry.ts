@@ -8,6 +8,7 @@ import { formatDuration } from '../base/duration.ts';
 import { isTransient, ServiceError } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
 import type { Random } from '../base/random.ts';
+import { AbortedError } from './limits.ts';
 import { parseHttpDate } from './server-clock.ts';
 
 export interface RetryPolicy {
@@ -29,8 +30,8 @@ const MAX_BACKOFF_MS = 30_000;
 const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /**
- * Returns the attempt's result, or throws the last attempt's error. An abort ends a wait with that error, or
- * with the signal's reason if that is a ServiceError.
+ * Returns the attempt's result, or throws the last attempt's error. An abort ends a wait or another attempt
+ * with that error, which has the cause, or with the signal's reason if that is a ServiceError.
  */
 export async function withRetries<T>(
   attempt: () => Promise<T>,
@@ -38,7 +39,15 @@ export async function withRetries<T>(
   { clock, random }: { readonly clock: Clock; readonly random: Random },
   signal: AbortSignal,
 ): Promise<T> {
-  return pRetry(attempt, {
+  let cause: ServiceError | undefined;
+  async function attemptOrCause(): Promise<T> {
+    try {
+      return await attempt();
+    } catch (error) {
+      throw error instanceof AbortedError ? (cause ?? error) : error;
+    }
+  }
+  return pRetry(attemptOrCause, {
     retries: policy.maxAttempts - 1,
     minTimeout: 0,
     maxTimeout: 0,
@@ -46,6 +55,7 @@ export async function withRetries<T>(
       if (!isTransient(error) || (error.retryAfterMs ?? 0) > policy.maxWaitMs || signal.aborted) {
         return false;
       }
+      cause = error;
       const maxJitterMs =
         error.retryAfterMs === undefined
           ? Math.min(MAX_BACKOFF_MS, BASE_BACKOFF_MS * 2 ** (attemptNumber - 1))
