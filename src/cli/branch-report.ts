@@ -1,7 +1,8 @@
-/** What `check --connect` says about branches: those of the service beside those of the configuration. */
+/** What `check --connect` says about branches and doors: those of the service, and of the configuration. */
 import { printable } from '../base/output.ts';
-import { HOUR_MS } from '../base/duration.ts';
+import { DAY_MS, HOUR_MS } from '../base/duration.ts';
 import { ServiceError, serviceErrorOf } from '../base/errors.ts';
+import type { Breakdown } from '../base/model.ts';
 import { countsOf, compareKeys, readByKey } from '../counting/breakdowns/poll-breakdown.ts';
 import type { CountsByKey } from '../counting/breakdowns/poll-breakdown.ts';
 import type { Span } from '../counting/calendar/calendar.ts';
@@ -20,6 +21,7 @@ import { grandTotal, isZero, minus } from '../counting/rows/counts.ts';
 import type { Counts } from '../counting/rows/counts.ts';
 import { WindowReader } from '../counting/rows/window-reader.ts';
 import type { Query } from '../counting/rows/window-reader.ts';
+import { findSilent } from '../counting/silent-keys.ts';
 import type { RegisteredCustomer } from '../customers.ts';
 
 export interface BranchReport {
@@ -141,9 +143,54 @@ function findingsOf(branches: readonly BranchReport[]): readonly string[] {
   return [
     [unknown, 'configured, but not counted in 28 days: is the id right?'] as const,
     [unnamed, 'without a name under branches'] as const,
-  ].flatMap(([found, text]) => {
-    const keys = found.slice(0, MAX_LISTED).map(({ key }) => printable(key));
-    const more = found.length > MAX_LISTED ? ` and ${found.length - MAX_LISTED} more` : '';
-    return found.length === 0 ? [] : [`warning: branch ${keys.join(', ')}${more}: ${text}`];
-  });
+  ].flatMap(([found, text]) =>
+    warningOf(
+      'branch',
+      found.map(({ key }) => key),
+      text,
+    ),
+  );
+}
+
+/** Returns no warning without keys. */
+function warningOf(breakdown: Breakdown, keys: readonly string[], text: string): readonly string[] {
+  const shown = keys.slice(0, MAX_LISTED).map(printable).join(', ');
+  const more = keys.length > MAX_LISTED ? ` and ${keys.length - MAX_LISTED} more` : '';
+  return keys.length === 0 ? [] : [`warning: ${breakdown} ${shown}${more}: ${text}`];
+}
+
+/** In days: what is compared, each with the same weekdays before. */
+const COMPARED = [
+  { text: '24 hours', days: 1, before: [8, 7] },
+  { text: '7 days', days: 7, before: [28, 0] },
+] as const;
+
+/**
+ * Returns warnings of branches or doors that counted nobody lately while the others did. None if the service
+ * does not return them: they may not be configured.
+ */
+export async function reportSilent(
+  breakdown: Breakdown,
+  { customer, config }: Pick<RegisteredCustomer, 'customer' | 'config'>,
+  query: Query,
+  nowMs: number,
+): Promise<readonly string[]> {
+  if (!config.streams.includes('people')) {
+    return [];
+  }
+  const { zone } = customer.calendar;
+  const reader = new WindowReader({ query, stream: 'people', zone, nowMs: () => nowMs });
+  const warnings: string[] = [];
+  try {
+    for (const { text, days, before } of COMPARED) {
+      const [from, to] = before.map((daysAgo) => nowMs - daysAgo * DAY_MS);
+      const earlier = await readByKey(reader, breakdown, from ?? nowMs, to);
+      const lately = await readByKey(reader, breakdown, nowMs - days * DAY_MS);
+      const found = `nobody in the last ${text}, while the others counted: dead, or closed?`;
+      warnings.push(...warningOf(breakdown, findSilent(earlier, lately), found));
+    }
+  } catch (error) {
+    serviceErrorOf(error);
+  }
+  return warnings;
 }

@@ -77,7 +77,7 @@ async function check(flags: CheckFlags, io: Io): Promise<void> {
     if (compared.length > 0 && compared.every(({ fitting }) => fitting.length === 0)) {
       findings.push(UNTESTED);
     }
-    io.writeOut(`\n${findings.join('')}`);
+    io.writeOut(`\n${LEGEND}\n${findings.join('')}`);
     const failed = reports.filter((report) =>
       report.findings.some((text) => text.startsWith('error')),
     );
@@ -89,6 +89,10 @@ async function check(flags: CheckFlags, io: Io): Promise<void> {
 
 const UNTESTED =
   'warning: nobody came lately, so service.request_times was not tested: check again while a library is open\n';
+
+const LEGEND = `-: nobody counted, not known, or not read
+agrees: the totals by day are the sums of the minutes
+`;
 
 /** A column after the name of the customer. */
 type Column = readonly [name: string, cell: (report: CustomerReport) => string | number];
@@ -130,7 +134,7 @@ const TABLES: readonly { readonly title: string; readonly columns: readonly Colu
       ['OFFSET', ({ requestTimes }) => sumCell(requestTimes, 'offset')],
       ['UTC', ({ requestTimes }) => sumCell(requestTimes, 'utc')],
       ['LOCAL', ({ requestTimes }) => sumCell(requestTimes, 'local')],
-      ['FITS', ({ requestTimes }) => fittingCell(requestTimes)],
+      ['FITS', fittingCell],
     ],
   },
 ];
@@ -210,7 +214,13 @@ function sumCell(
 }
 
 /** `offset, utc, local`; `utc?` if it fits only if somebody came. */
-function fittingCell(comparison: RequestTimesComparison | undefined): string {
-  const { fitting = [], isCertain = false } = comparison ?? {};
-  return fitting.length === 0 ? ABSENT : fitting.join(', ') + (isCertain ? '' : '?');
+function fittingCell({ requestTimes, streams }: CustomerReport): string {
+  if (requestTimes === undefined) {
+    return streams.some(({ newest: last }) => last !== undefined) ? 'not comparable' : ABSENT;
+  }
+  const { fitting, isCertain, counts } = requestTimes;
+  if (fitting.length === 0) {
+    return Object.values(counts).some((one) => one !== undefined) ? 'nobody came' : 'none';
+  }
+  return fitting.join(', ') + (isCertain ? '' : '?');
 }

@@ -3,6 +3,7 @@
  * the same limits, and lists what an operator should know. No finding contains a secret.
  */
 import { systemClock } from '../base/clock.ts';
+import { DAY_MS } from '../base/duration.ts';
 import { ServiceError, serviceErrorOf } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
 import type { AggregatedResponse, MinuteStream, RequestTimes, WindowQuery } from '../base/model.ts';
@@ -20,6 +21,7 @@ import { compareRequestTimes, isRefusal } from '../counting/request-times.ts';
 import type { RequestTimesComparison } from '../counting/request-times.ts';
 import { HighWaterMarks } from '../counting/high-water-marks.ts';
 import type { Zone } from '../counting/calendar/zone.ts';
+import { arrivalsOf, findShift } from '../counting/shifted-hours.ts';
 import type { KeyFormatState } from '../counting/rows/key-format.ts';
 import type { Query } from '../counting/rows/window-reader.ts';
 import { CustomerRegistry } from '../customers.ts';
@@ -28,8 +30,9 @@ import { abortAfter } from '../polling/try-poll.ts';
 import type { ClockReading } from '../service/server-clock.ts';
 import type { Service } from '../service/types.ts';
 import type { ServiceSettings } from '../base/service-settings.ts';
+import { counted } from '../base/output.ts';
 import { customersAtOnce, serviceOf } from './access.ts';
-import { reportBranches } from './branch-report.ts';
+import { reportBranches, reportSilent } from './branch-report.ts';
 import type { BranchReport } from './branch-report.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
@@ -155,6 +158,10 @@ async function readCustomer(
   // Where nothing answers, the streams say why.
   const ofBranches =
     answered && (await reportBranches({ customer, config }, peopleHistory, send, nowMs));
+  const silent: string[] = [];
+  for (const breakdown of answered === undefined ? [] : (['branch', 'device'] as const)) {
+    silent.push(...(await reportSilent(breakdown, { customer, config }, send, nowMs)));
+  }
   if (stop.aborted) {
     throw new InterruptedError('stopped');
   }
@@ -162,6 +169,9 @@ async function readCustomer(
     ...streams.flatMap((one) => one.findings),
     requestTimes?.finding,
     ...(ofBranches?.findings ?? []),
+    ...silent,
+    loginsFinding(streams),
+    peopleHistory && hoursFinding({ customer, config }, peopleHistory),
   ];
   return {
     metrics: customer.metricsAt(systemClock.nowMs()),
@@ -218,6 +228,47 @@ function timesFinding(
   return (
     `warning: if anybody came between ${from} and ${to}, set service.request_times: ${best}; ` +
     'else check again while it is open'
+  );
+}
+
+/** Returns a warning if people log in, but the doors have counted nobody for a day. */
+function loginsFinding(streams: readonly StreamReport[]): string | undefined {
+  const people = streams.find(({ stream }) => stream === 'people');
+  const logins = streams.find(({ stream }) => stream === 'logins');
+  if (people === undefined || people.failure !== undefined || logins?.newest === undefined) {
+    return undefined;
+  }
+  const silentMs = Date.parse(logins.newest) - Date.parse(people.newest ?? '1970');
+  return silentMs < DAY_MS
+    ? undefined
+    : 'warning: the doors have counted nobody for a day in which people logged in: are they dead?';
+}
+
+/** Returns a warning if the hours of another time zone fit better; undefined if buildings have hours of their own. */
+function hoursFinding(
+  { customer, config }: Pick<RegisteredCustomer, 'customer' | 'config'>,
+  history: History,
+): string | undefined {
+  const { branches, openingHours, timezone } = config;
+  if (
+    openingHours === undefined ||
+    Object.values(branches).some((branch) => branch.openingHours !== openingHours)
+  ) {
+    return undefined;
+  }
+  const shift = findShift(
+    arrivalsOf(customer.calendar, history),
+    (atMs) => customer.isOpenAt(atMs) === true,
+  );
+  if (shift === undefined) {
+    return undefined;
+  }
+  const [outside, shifted] = [shift.outside, shift.outsideShifted].map((share) =>
+    Math.round(100 * share),
+  );
+  return (
+    `warning: ${outside} % of the people come outside opening_hours, ${shifted} % if these were ` +
+    `${counted(Math.abs(shift.hours), 'hour')} ${shift.hours < 0 ? 'earlier' : 'later'}: is timezone ${timezone} right?`
   );
 }
 

@@ -97,9 +97,11 @@ function undefinedIfRefused(error: unknown): undefined {
  */
 export function fittingRequestTimes(counts: CountsByTimes, offsetMs: number): RequestTimesFit {
   const answered = REQUEST_TIMES.filter((times) => counts[times] !== undefined);
-  const local = counts.offset === undefined ? 'local' : 'offset';
-  const [provable, other] = offsetMs > 0 ? ([local, 'utc'] as const) : (['utc', local] as const);
-  const fits = [provable, other].find((times) => (counts[times] ?? []).length > 0);
+  const isEast = offsetMs > 0;
+  const inOrder = isEast
+    ? (['offset', 'local', 'utc'] as const)
+    : (['utc', 'offset', 'local'] as const);
+  const fits = inOrder.find((times) => (counts[times] ?? []).length > 0);
   if (fits === undefined || offsetMs === 0) {
     // Nothing can be told apart but what is refused.
     const isAnyRefused = answered.length < REQUEST_TIMES.length;
@@ -108,6 +110,6 @@ export function fittingRequestTimes(counts: CountsByTimes, offsetMs: number): Re
   const same = JSON.stringify(counts[fits]);
   return {
     fitting: answered.filter((times) => JSON.stringify(counts[times]) === same),
-    isCertain: fits === provable,
+    isCertain: isEast !== (fits === 'utc'),
   };
 }

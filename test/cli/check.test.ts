@@ -2,7 +2,7 @@
 import { chmodSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
-import { DAY_MS, MINUTE_MS } from '../../src/base/duration.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { ALWAYS_OPEN, OFFICE_HOURS } from '../../src/simulator/libraries.ts';
 import { SECRET, startEnvironment } from './simulated-environment.ts';
@@ -100,6 +100,64 @@ test('--connect lists the branches of customers that have any configured, with w
   expect(named.branchRows[0]).toMatch(/^riverside 101 A \d+ \d+ - -$/);
   const { out } = await ran('check', '--connect', environment.config());
   expect(out).not.toContain('The branches');
+});
+
+test('--connect warns of branches and doors that counted nobody while the others did', async () => {
+  let nowMs = Date.now() - 26 * HOUR_MS;
+  const branches = [
+    { id: 101, name: 'Main' },
+    { id: 102, name: 'North' },
+  ];
+  const library = { branches, opening: ALWAYS_OPEN, visitsPerDay: 2_000 };
+  await using environment = await startEnvironment(
+    { riverside: { library } },
+    {},
+    { clock: { nowMs: () => nowMs }, historyMs: 30 * DAY_MS },
+  );
+  environment.service.setDoors({ customer: 'riverside', branch: 102, alive: false });
+  nowMs = Date.now();
+  const { status, findings } = await connect(environment.config());
+  const silent = 'nobody in the last 24 hours, while the others counted: dead, or closed?';
+  expect({ status, findings }).toEqual({
+    status: 0,
+    findings: [
+      `riverside: warning: branch 102: ${silent}`,
+      `riverside: warning: device 10201: ${silent}`,
+    ],
+  });
+});
+
+test.each([
+  ['two days ago', [2_880], 1],
+  ['never', [], 1],
+  ['an hour ago', [60], 0],
+])('--connect warns of doors that counted %s while people logged in', async (_, visitsAgo, n) => {
+  await using environment = await startEnvironment({ riverside: { visitsAgo } });
+  const atMs = Math.floor(Date.now() / MINUTE_MS - 5) * MINUTE_MS;
+  environment.service.record('riverside', { kind: 'login', atMs });
+  const { findings } = await connect(environment.config());
+  expect(findings.filter((text) => text.includes('in which people logged in'))).toHaveLength(n);
+});
+
+test('--connect warns of hours that fit another time zone', async () => {
+  const library = { timezone: 'Asia/Tokyo', opening: OFFICE_HOURS, visitsPerDay: 400 };
+  await using environment = await startEnvironment(
+    { riverside: { library } },
+    {},
+    { historyMs: 30 * DAY_MS },
+  );
+  const opening_hours = 'Mo-Fr 08:00-20:00; Sa 10:00-17:00; Su 11:00-16:00';
+  const right = await connect(environment.config({ customer: { opening_hours } }));
+  expect(right.findings.filter((text) => text.includes('opening_hours'))).toEqual([]);
+  const wrong = await connect(
+    environment.config({ customer: { opening_hours, timezone: 'Asia/Karachi' } }),
+  );
+  expect(wrong.status).toBe(0);
+  expect(wrong.findings).toContainEqual(
+    expect.stringMatching(
+      /^riverside: warning: \d\d % of the people come outside opening_hours, 0 % if these were 4 hours earlier: is timezone Asia\/Karachi right\?$/,
+    ),
+  );
 });
 
 test('--connect says why the branches cannot be read', async () => {
@@ -200,6 +258,13 @@ test.each<FindingCase>([
   },
 );
 
+test('a service that refuses times in each form has none that fits', async () => {
+  await using environment = await startEnvironment({ riverside: VISITS });
+  environment.isRefused = (query) => query.has('to');
+  const { timesRows } = await connect(environment.config());
+  expect(timesRows).toEqual(['riverside refused refused refused none']);
+});
+
 test('every customer is read even if the limits allow few requests', async () => {
   await using environment = await startEnvironment({ a: {}, b: {}, c: {}, d: {} });
   // At 24 a second, all requests take longer than two timeouts.
@@ -252,7 +317,7 @@ test('a request_times that the service refuses is found, and that nobody came', 
     riverside: { library: { timezone: EAST }, visitsAgo: [3 * 24 * 60] },
   });
   const untested = await connect(environment.config());
-  expect(untested.timesRows).toEqual(['riverside 0 0 0 -']);
+  expect(untested.timesRows).toEqual(['riverside 0 0 0 nobody came']);
   expect(untested.findings).toEqual([
     expect.stringMatching(/^warning: nobody came lately, so service\.request_times was not tested/),
   ]);

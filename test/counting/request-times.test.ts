@@ -39,6 +39,8 @@ const CASES: Readonly<Record<string, readonly [offsetHours: number, cases: reado
     ['refuses offsets, quiet', undefined, NOBODY, NOBODY, ['utc', 'local', 'if anybody came']],
     ['refuses UTC', BUSY, undefined, BUSY, ['offset', 'local', 'certain']],
     ['refuses all but UTC', undefined, BUSY, undefined, ['utc', 'if anybody came']],
+    ['returns nobody for offsets', NOBODY, BUSY, BUSY, ['utc', 'local', 'certain']],
+    ['returns nobody but for local times', NOBODY, NOBODY, BUSY, ['local', 'certain']],
     ['refuses all', undefined, undefined, undefined, ['if anybody came']],
   ]],
   'west of UTC': [-5, [
@@ -50,6 +52,7 @@ const CASES: Readonly<Record<string, readonly [offsetHours: number, cases: reado
     ['reads all as UTC, just opened', NOBODY, BUSY, NOBODY, ['utc', 'certain']],
     ['reads all as UTC, just closed', BEFORE, NOBODY, BEFORE, ['offset', 'local', 'if anybody came']],
     ['refuses offsets', undefined, BUSY, BUSY, ['utc', 'local', 'certain']],
+    ['returns nobody but for local times', NOBODY, NOBODY, BUSY, ['local', 'if anybody came']],
   ]],
   'at UTC': [0, [
     ['honours offsets, busy', BUSY, BUSY, BUSY, ['offset', 'utc', 'local', 'if anybody came']],
