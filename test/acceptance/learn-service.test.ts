@@ -23,9 +23,9 @@ import { afternoonZone, minuteMs } from './local-time.ts';
 
 const MAIN = fileURLToPath(new URL('service/main.ts', import.meta.url));
 const SECRET = 'quartz-otter-lantern';
-const AFTERNOON = afternoonZone(Date.now());
-/** An afternoon; not at offset 0, where the writings of times cannot be told apart. */
-const ZONE = AFTERNOON === 'Etc/GMT' ? 'Etc/GMT-1' : AFTERNOON;
+/** By day, and hours from UTC: else local times and UTC cannot be told apart. */
+const IS_AFTERNOON_NEAR_UTC = Math.abs(15 - new Date().getUTCHours()) < 4;
+const ZONE = IS_AFTERNOON_NEAR_UTC ? 'Etc/GMT+4' : afternoonZone(Date.now());
 
 /** Runs the command. The environment is nothing but this. */
 async function ran(environment: Readonly<Record<string, string>>) {

@@ -21,7 +21,7 @@ function expectValues(rows: readonly Measured[]): void {
 }
 
 const ROUND = { rounds: 1, roundSeconds: 4, scrapeEverySeconds: 2 };
-const FEW_CUSTOMERS = { customers: 20, maxRequestsPerSecond: 100, ...ROUND };
+const FEW_CUSTOMERS = { customers: 20, maxRequestsPerSecond: 100, atRest: false, ...ROUND };
 
 test('the traffic is polled, counted and replayed', async () => {
   const lines: string[] = [];
