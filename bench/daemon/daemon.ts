@@ -1,6 +1,6 @@
 /** The daemon as its users start it, with a probe in its event loop, and the service that it polls. */
 import { get } from 'node:http';
-import { Program } from '../processes.ts';
+import { HEAP_FLAGS, Program } from '../processes.ts';
 import type { ServiceState } from '../service/request-counter.ts';
 import { afternoonZone, temporaryFolder, writeConfiguration } from './configuration.ts';
 import type { ConfigurationSettings } from './configuration.ts';
@@ -67,7 +67,10 @@ export function startDaemon(
   options: { readonly nodeFlags?: readonly string[]; readonly ipc?: boolean } = {},
   address?: string,
 ): Program {
-  return Program.node('../src/main.ts', daemonFlags(configFile, folder, address), options);
+  return Program.node('../src/main.ts', daemonFlags(configFile, folder, address), {
+    ...options,
+    nodeFlags: [...HEAP_FLAGS, ...(options.nodeFlags ?? [])],
+  });
 }
 
 export function daemonFlags(

@@ -84,7 +84,8 @@ export async function measureMemory(
 }
 
 function startSimulated(configFile: string): Program {
-  return Program.node('memory/simulated-daemon.ts', [configFile], { ipc: true });
+  const options = { ipc: true, nodeFlags: HEAP_FLAGS };
+  return Program.node('memory/simulated-daemon.ts', [configFile], options);
 }
 
 /** So that the measured one finds compiled what it runs, as the daemon does from its second start on. */

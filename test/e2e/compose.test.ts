@@ -64,7 +64,6 @@ test('ends in a Prometheus with five weeks of five libraries', { timeout: 900_00
   expect(await runScript('history')).toMatchObject({ status: 0 });
   const months = readdirSync(join(data, 'history')).filter((name) => name.endsWith('.om'));
   expect(months.length).toBeGreaterThanOrEqual(2);
-  // Prometheus's image runs as somebody else.
   for (const name of ['.', ...months]) {
     expect(statSync(join(data, 'history', name)).mode & 0o004).toBe(0o004);
   }
