@@ -7,7 +7,7 @@
 import { scrape, fetched } from '../daemon/daemon.ts';
 import { temporaryFolder, writeConfiguration } from '../daemon/configuration.ts';
 import type { Measured } from '../measured.ts';
-import { medianOf, Program } from '../processes.ts';
+import { HEAP_FLAGS, medianOf, Program } from '../processes.ts';
 import { customersOnly, installPushgateway, push, startPushgateway } from './pushgateway.ts';
 
 export interface MemorySettings {
