@@ -65,8 +65,10 @@ interface Block extends Rendered {
   readonly entries: readonly Entry[];
   /** Monotonic. */
   changedAtMs: number;
-  /** By family; undefined where lines have changed since they were joined. */
-  chunks: (Chunk | undefined)[];
+  /** By family; empty before the block is first joined. */
+  chunks: readonly Chunk[];
+  /** Families whose lines have changed since they were joined. */
+  readonly stale: Set<number>;
 }
 
 const UNRENDERED = { isChanged: true, renderedAtMs: 0, validUntilMs: 0 };
@@ -79,9 +81,8 @@ export async function renderScrape(
   format: Format,
   gzip: boolean,
 ): Promise<readonly Uint8Array[]> {
-  await exposition.renderPending();
   const own = new Chunk((await exporterMetrics.render(format)) + END_OF[format]);
-  return join([...exposition.render(format), own], gzip);
+  return join([...(await exposition.scrape(format)), own], gzip);
 }
 
 /** Returns the parts of a response with these customers alone, or undefined if one is unknown. */
@@ -120,41 +121,47 @@ export function createExposition({ clock }: { readonly clock: Clock }) {
     return { text, ends, validUntilMs: metrics.validUntilMs };
   }
 
-  /** Renders an entry, and drops the chunks of its block that have changed with it. */
-  function renderEntry(entry: Entry, { chunks }: Block): void {
+  function isDue(block: Block, untilMs: number): boolean {
+    const { isChanged, changedAtMs } = block;
+    return (isChanged && changedAtMs <= untilMs) || hasExpired(block, clock.nowMs());
+  }
+
+  /** Renders an entry, and marks what has changed with it in its block. */
+  function renderEntry(entry: Entry, { stale }: Block): void {
     const before = entry.lines;
     const nowMs = clock.nowMs();
     const { validUntilMs, ...lines } = linesAt(entry.source, nowMs);
     Object.assign(entry, { isChanged: false, renderedAtMs: nowMs, validUntilMs, lines });
     families.forEach((_, family) => {
       if (linesOf(before, family) !== linesOf(lines, family)) {
-        chunks[family] = undefined;
+        stale.add(family);
       }
     });
   }
 
   function joinBlock(block: Block): void {
-    const { entries, chunks } = block;
+    const { entries, chunks, stale } = block;
     block.isChanged = entries.some(({ isChanged }) => isChanged);
     block.renderedAtMs = Math.max(...entries.map(({ renderedAtMs }) => renderedAtMs));
     block.validUntilMs = Math.min(...entries.map(({ validUntilMs }) => validUntilMs));
-    families.forEach((_, family) => {
-      chunks[family] ??= new Chunk(entries.map(({ lines }) => linesOf(lines, family)).join(''));
-      chunks[family].deflated();
+    block.chunks = families.map((_, family) => {
+      const before = stale.has(family) ? undefined : chunks[family];
+      return before ?? new Chunk(entries.map(({ lines }) => linesOf(lines, family)).join(''));
     });
+    stale.clear();
+    block.chunks.forEach((chunk) => chunk.deflated());
   }
 
   /**
-   * Renders, joins and compresses the blocks that changed up to an instant. Yields when other work should
-   * have a turn; another call may go on meanwhile.
+   * Renders, joins and compresses the blocks that changed up to an instant, or whose values have expired. Yields
+   * when other work should have a turn; another call may go on meanwhile.
    */
   function* steps(untilMs: number, maxCharacters: number): Generator<void> {
     const current = blocks;
     let characters = 0;
     for (let i = 0; i < current.length; i += 1) {
       const block = current[i];
-      const isDue = block !== undefined && block.changedAtMs <= untilMs;
-      if (!isDue || !isPending(block, clock.nowMs())) {
+      if (block === undefined || !isDue(block, untilMs)) {
         continue;
       }
       for (const entry of block.entries.filter((one) => isPending(one, clock.nowMs()))) {
@@ -179,6 +186,7 @@ export function createExposition({ clock }: { readonly clock: Clock }) {
     }
   }
 
+  /** Renders what has changed, yielding to the event loop in between. */
   async function renderPending(
     untilMs = Infinity,
     maxCharacters = MAX_TURN_CHARACTERS_OF_SCRAPE,
@@ -188,9 +196,17 @@ export function createExposition({ clock }: { readonly clock: Clock }) {
     }
   }
 
+  /** All series of the customers at this instant, family by family; without later changes than `untilMs`. */
+  function render(format: Format, untilMs = Infinity): readonly Chunk[] {
+    Array.from(steps(untilMs, Infinity));
+    return heads[format].flatMap((head, family) => {
+      const chunks = blocks.flatMap((block) => block.chunks[family] ?? []);
+      const lines = chunks.filter(({ plain }) => plain.length > 0);
+      return lines.length === 0 ? [] : [head, ...lines];
+    });
+  }
+
   return {
-    /** Renders what has changed, yielding to the event loop in between. */
-    renderPending,
     /**
      * Replaces all customers; call it again when a customer's labels or breakdowns change. A customer
      * that is not among them is gone at the next scrape. Which series they have is told apart, because
@@ -223,14 +239,15 @@ export function createExposition({ clock }: { readonly clock: Clock }) {
       }
     },
 
-    /** All series of the customers at this instant, family by family. */
-    render(format: Format): readonly Chunk[] {
-      Array.from(steps(Infinity, Infinity));
-      return heads[format].flatMap((head, family) => {
-        const chunks = blocks.flatMap((block) => block.chunks[family] ?? []);
-        const lines = chunks.filter(({ plain }) => plain.length > 0);
-        return lines.length === 0 ? [] : [head, ...lines];
-      });
+    render,
+    /**
+     * All series of the customers, family by family, with what had changed before the call. What changes
+     * meanwhile is not rendered again: that would hold the event loop.
+     */
+    async scrape(format: Format): Promise<readonly Chunk[]> {
+      const startMs = clock.monotonicMs();
+      await renderPending();
+      return render(format, startMs);
     },
 
     /** All series of these customers, each once, at this instant; undefined if one is unknown. */
@@ -261,9 +278,13 @@ export function createExposition({ clock }: { readonly clock: Clock }) {
   };
 }
 
+function isPending(rendered: Rendered, nowMs: number): boolean {
+  return rendered.isChanged || hasExpired(rendered, nowMs);
+}
+
 /** Also if the clock stepped back, perhaps over the start of a counting period. */
-function isPending({ isChanged, renderedAtMs, validUntilMs }: Rendered, nowMs: number): boolean {
-  return isChanged || nowMs < renderedAtMs || nowMs >= validUntilMs;
+function hasExpired({ renderedAtMs, validUntilMs }: Rendered, nowMs: number): boolean {
+  return nowMs < renderedAtMs || nowMs >= validUntilMs;
 }
 
 function linesOf({ text, ends }: Lines, family: number): string {
@@ -271,7 +292,8 @@ function linesOf({ text, ends }: Lines, family: number): string {
 }
 
 function createBlock(entries: readonly Entry[]): Block {
-  const block = { ...UNRENDERED, entries, changedAtMs: -Infinity, chunks: [] };
+  const stale = new Set<number>();
+  const block = { ...UNRENDERED, entries, changedAtMs: -Infinity, chunks: [], stale };
   entries.forEach((entry) => (entry.block = block));
   return block;
 }

@@ -307,6 +307,29 @@ describe('rendering', () => {
     ]);
   });
 
+  test('of what changes during a scrape is left to the next one, not of what expires', async () => {
+    const clock = new VirtualClock(NOW_MS);
+    const exposition = createExposition({ clock });
+    const expiring = new TestSource(riverside({ customer: 'a', validUntilMs: NOW_MS + 1_000 }));
+    const sources = [
+      expiring,
+      ...Array.from({ length: 128 }, (_, i) => new TestSource(riverside({ customer: `c${i}` }))),
+    ];
+    setSources(exposition, sources);
+    const scraped = exposition.scrape('text');
+    clock.freeze(1_000);
+    expiring.metrics = riverside({ customer: 'a', occupancy: 43 });
+    const last = sources.at(-1);
+    if (last !== undefined) {
+      last.metrics = { ...last.metrics, occupancy: 44 };
+      exposition.changed(last.customer);
+    }
+    const text = (await scraped).map(({ plain }) => new TextDecoder().decode(plain)).join('');
+    expect(text).toContain('library_occupancy_people{customer="a"} 43\n');
+    expect(text).toContain('library_occupancy_people{customer="c127"} 42\n');
+    expect(textOf(exposition)).toContain('library_occupancy_people{customer="c127"} 44\n');
+  });
+
   test('keeps few customers in a block where they have many branches', () => {
     const branches = Array.from({ length: 100 }, (_, i) => ({
       ...riverside(),
