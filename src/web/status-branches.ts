@@ -105,8 +105,8 @@ const COLUMNS: readonly Column<BranchStatus>[] = [
 
 /**
  * Returns a row of `columns` columns with the branches of a customer, those that need attention first.
- * They are not
- * folded if `isOnly` says that no other customer is on the page, or if only some `match` its filter.
+ * They are not folded if `isOnly` says that no other customer is on the page, or if only some `match` its
+ * filter.
  */
 export function renderBranches(
   customer: string,
