@@ -1,4 +1,5 @@
 /** The opening_hours library, apart from the program's global objects. Only this file loads it. */
+import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { createContext, runInContext } from 'node:vm';
@@ -26,6 +27,10 @@ export class WallDate extends Date {
   }
 }
 
+interface Globals extends NodeJS.Dict<unknown> {
+  opening_hours?: typeof Library;
+}
+
 let loaded: typeof Library | undefined;
 
 /**
@@ -35,13 +40,10 @@ let loaded: typeof Library | undefined;
 export function loadLibrary(): typeof Library {
   if (loaded === undefined) {
     const file = createRequire(import.meta.url).resolve('opening_hours');
-    const globals = {
-      Date: WallDate,
-      console: { error() {}, warn() {} },
-      opening_hours: undefined,
-    };
+    const globals: Globals = { Date: WallDate, console: { error() {}, warn() {} } };
     runInContext(readFileSync(file, 'utf8'), createContext(globals), { filename: file });
-    loaded = globals.opening_hours as unknown as typeof Library;
+    assert(globals.opening_hours, 'the file of opening_hours no longer sets a global');
+    loaded = globals.opening_hours;
   }
   return loaded;
 }

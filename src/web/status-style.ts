@@ -13,7 +13,7 @@ export const STYLE = `
 body { margin: 0 auto; padding: 1.5rem; max-width: 92rem; color: var(--ink); background: var(--page);
   font: 15px/1.45 system-ui, sans-serif; font-variant-numeric: tabular-nums; }
 header { display: flex; flex-wrap: wrap; gap: .3rem 1rem; align-items: baseline; }
-header a { margin-left: auto; }
+header a:first-of-type { margin-left: auto; }
 h1 { margin: 0; font-size: 1.35rem; letter-spacing: -.01em; }
 a { color: var(--link); }
 p { margin: .8rem 0; }
