@@ -51,5 +51,5 @@ export function showConfig(
 
 /** Whether a value, or a key, is as the file or a default has it, and not from the environment. */
 function isWritten(file: YamlFile, path: Path, part?: 'key'): boolean {
-  return !file.has(path) || !file.textAt(path, part).includes('${');
+  return !file.hasVariables || !file.has(path) || !file.textAt(path, part).includes('${');
 }

@@ -51,6 +51,8 @@ export class YamlFile {
   readonly path: string;
   readonly text: string;
   readonly isRead: boolean;
+  /** Whether it may take anything from the environment. */
+  readonly hasVariables: boolean;
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
   readonly #isExposed: boolean;
@@ -66,6 +68,7 @@ export class YamlFile {
     this.name = name;
     this.path = resolve(name);
     this.text = isRead ? content.text : '';
+    this.hasVariables = this.text.includes('${');
     this.#isExposed = isRead && isExposed(content);
     if (!isRead) {
       this.add(WHOLE_FILE, `${this.path} ${content}`, 0);
