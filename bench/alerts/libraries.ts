@@ -341,7 +341,7 @@ async function seriesOf(
       if (today === undefined) {
         continue;
       }
-      if (customer.historyDay(stream)?.startMs !== today.day.startMs) {
+      if (customer.streamOf(stream).days.readHistoryOf(today.day) === undefined) {
         const before = counted[stream].slice(Math.max(0, index - HISTORY_DAYS), index);
         customer.historyRead(stream, createHistory(calendar, today.day, before));
       }

@@ -168,7 +168,7 @@ export function replayBranches(
       return {
         key,
         ...site.metricsAt(atMs),
-        lastSeenMs: site.lastSeenAt(atMs),
+        lastSeenMs: site.days.lastSeenAt(atMs),
         counters: Object.fromEntries(counters) as BranchMetrics['counters'],
       };
     });

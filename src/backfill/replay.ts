@@ -76,7 +76,7 @@ export function* replayPeriod(
   for (const atMs of times) {
     const day = calendar.dayAt(atMs);
     for (const { stream } of replays) {
-      if (customer.historyDay(stream)?.startMs !== day.startMs) {
+      if (customer.streamOf(stream).days.readHistoryOf(day) === undefined) {
         readHistory(customer, history, stream, day);
       }
     }

@@ -2,7 +2,6 @@
  * The histories of a customer's people and logins, from which follow what is usual and the errors of its
  * doors. Each is read once a day: after the first poll, later in the first hours of the day.
  */
-import { MINUTE_MS } from '../base/duration.ts';
 import { ServiceError } from '../base/errors.ts';
 import { isMinuteStream } from '../base/model.ts';
 import type { Stream } from '../base/model.ts';
@@ -10,20 +9,15 @@ import type { Customer } from './customer.ts';
 import { readHistory } from './occupancy/read-history.ts';
 import type { Query } from './rows/window-reader.ts';
 
-/** After the day's start, so that a nightly roll-up has ended. */
-const DELAY_MS = 30 * MINUTE_MS;
-
 /** Returns whether the history of a stream is to be read. Breakdowns have none. */
 export function isHistoryDue(customer: Customer, stream: Stream, nowMs: number): boolean {
   if (!isMinuteStream(stream)) {
     return false;
   }
-  const { startMs } = customer.calendar.dayAt(nowMs);
-  const readDay = customer.historyDay(stream);
-  const { keyFormat, snapshot } = customer.stateOf(stream);
+  const { state, days } = customer.streamOf(stream);
+  const { keyFormat, snapshot } = state;
   return (
-    readDay?.startMs !== startMs &&
-    (readDay === undefined || nowMs >= startMs + DELAY_MS) &&
+    days.isHistoryDue(nowMs) &&
     snapshot !== undefined &&
     // Without counts since yesterday, no key has shown its format: those of the history do.
     (keyFormat.status === 'detected' || snapshot.order !== undefined)
@@ -44,7 +38,7 @@ export async function updateHistory(
     return;
   }
   const { calendar } = customer;
-  const { keyFormat } = customer.stateOf(stream);
+  const { keyFormat } = customer.streamOf(stream).state;
   const history = await readHistory(query, stream, calendar, calendar.dayAt(nowMs), keyFormat);
   if (history === undefined) {
     throw new ServiceError('malformed', 'the service returns no minutes');

@@ -4,6 +4,7 @@ import { MINUTE_MS } from '../base/duration.ts';
 import type { Span } from './calendar/calendar.ts';
 import type { DoorModel } from './occupancy/door-model.ts';
 import type { DoorFault, Estimate } from './occupancy/estimate.ts';
+import type { Health } from './totals/health.ts';
 import type { Mark } from './high-water-marks.ts';
 import type { OpeningHours } from './calendar/opening-hours.ts';
 import type { UsualPeople } from './occupancy/usual.ts';
@@ -103,37 +104,10 @@ export interface KeyMetrics {
   readonly counters: Readonly<Partial<Record<CounterName, CounterValues>>>;
 }
 
-export interface StreamMetrics {
-  /** Whether the last poll succeeded; undefined before the first one ended. */
-  readonly up: boolean | undefined;
-  /** When the last successful poll ended. */
-  readonly lastSuccessMs: number | undefined;
-  /** When the last poll ended whose values were accepted. */
-  readonly acceptedMs: number | undefined;
-  /** When the first poll in a row ended whose values were not accepted; undefined if none wait. */
-  readonly waitingSinceMs: number | undefined;
+export interface StreamMetrics extends Health {
   /** Start of the newest minute within four weeks that counted anybody; only of people and logins. */
   readonly lastSeenMs: number | undefined;
-  readonly polls: number;
-  readonly failures: number;
-  readonly skipped: number;
-  /** The last failure, without secrets; undefined after a successful poll. */
-  readonly lastError: { readonly message: string; readonly atMs: number } | undefined;
 }
-
-/** The results of the polls of one stream. */
-export type Health = Omit<StreamMetrics, 'lastSeenMs'>;
-
-export const UNPOLLED: Health = {
-  up: undefined,
-  lastSuccessMs: undefined,
-  acceptedMs: undefined,
-  waitingSinceMs: undefined,
-  polls: 0,
-  failures: 0,
-  skipped: 0,
-  lastError: undefined,
-};
 
 /** Something with metrics at any instant. Reading them sends no request. */
 export interface MetricsSource {

@@ -58,7 +58,7 @@ export function planCustomerPoll(
       },
     };
   }
-  const state = customer.stateOf(stream);
+  const { state } = customer.streamOf(stream);
   const context = streamContext(customer, stream, times, renewalMs);
   return {
     plan: planPoll(state, context),
@@ -94,7 +94,7 @@ export function streamContext(
     monotonicMs: clocks.monotonicMs(),
     renewalMs,
     reconcileIntervalMs,
-    marks: customer.marksOf(stream, period),
+    marks: customer.streamOf(stream).marksOf(period),
   };
 }
 

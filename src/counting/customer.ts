@@ -2,32 +2,33 @@
  * One customer: the state of its streams, the results of its polls, and from these its values at any
  * instant. A new period or day hides the values of the old one at the moment of the scrape (rule 8).
  */
-import { COUNTERS } from '../base/model.ts';
+import { COUNTERS, isMinuteStream, MINUTE_STREAMS } from '../base/model.ts';
 import type { Breakdown, CounterName, MinuteStream, Stream } from '../base/model.ts';
 import type { BreakdownOutcome } from './breakdowns/poll-breakdown.ts';
 import { BranchSites } from './branches/branch-sites.ts';
 import { Breakdowns } from './breakdowns/breakdown-states.ts';
 import { runningPeriod } from './calendar/calendar.ts';
-import type { Calendar, CountingPeriod, Span } from './calendar/calendar.ts';
+import type { Calendar, CountingPeriod } from './calendar/calendar.ts';
+import { CountedDays } from './counted-days.ts';
 import { countOf } from './rows/counts.ts';
-import { counterValues, MAX_OCCUPANCY_AGE_MS, UNPOLLED } from './customer-metrics.ts';
+import { counterValues, MAX_OCCUPANCY_AGE_MS } from './customer-metrics.ts';
 import type {
   CounterValues,
   CustomerDescription,
   CustomerMetrics,
-  Health,
   MetricsSource,
   StreamMetrics,
   OccupancySeries,
 } from './customer-metrics.ts';
+import { failed, skipped, succeeded } from './totals/health.ts';
+import type { Health } from './totals/health.ts';
 import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
-import { continueHistory, lastSeenAt, pastDays } from './occupancy/history.ts';
+import { pastDays } from './occupancy/history.ts';
 import type { History } from './occupancy/history.ts';
 import { usualLogins } from './occupancy/usual.ts';
 import { Site } from './site.ts';
-import type { AcceptedTotals } from './totals/plausibility.ts';
-import { INITIAL_STATE } from './totals/state.ts';
-import type { PollOutcome, PollResult, StreamState } from './totals/state.ts';
+import { CountedStream } from './stream.ts';
+import type { PollOutcome } from './totals/state.ts';
 
 export interface CustomerOptions {
   readonly name: string;
@@ -43,15 +44,11 @@ export class Customer implements MetricsSource {
   readonly customer: string;
   readonly breakdowns: Breakdowns;
   readonly #options: CustomerOptions;
-  readonly #streams = new Map<MinuteStream, StreamState>();
-  readonly #health = new Map<Stream, Health>();
+  readonly #streams: Readonly<Record<MinuteStream, CountedStream>>;
   /** All of its buildings together; the only one unless it is polled by branch. */
   readonly #site: Site;
   #branches: BranchSites | undefined;
   #labels: CustomerDescription['labels'];
-  #loginHistory: History | undefined;
-  /** The day that it was last read for. */
-  #loginHistoryDay: Span | undefined;
   /** The arguments of {@link usualLogins} at the newest accepted poll; its result is computed when needed. */
   #loginsSoFar: Parameters<typeof usualLogins> | undefined;
   #usualLogins: number | undefined;
@@ -61,7 +58,12 @@ export class Customer implements MetricsSource {
   constructor(options: CustomerOptions) {
     this.#options = options;
     this.#labels = options.description.labels;
-    this.#site = new Site(options.calendar, options.timezone, options.description);
+    const { calendar, timezone, description, owner, marks } = options;
+    this.#site = new Site(calendar, timezone, description);
+    this.#streams = {
+      people: new CountedStream('people', this.#site.days, owner, marks),
+      logins: new CountedStream('logins', new CountedDays(calendar), owner, marks),
+    };
     this.customer = options.name;
     this.breakdowns = new Breakdowns(options.owner, options.marks);
     this.setDescription(options.description);
@@ -79,8 +81,9 @@ export class Customer implements MetricsSource {
     return this.#options.calendar;
   }
 
-  stateOf(stream: MinuteStream): StreamState {
-    return this.#streams.get(stream) ?? INITIAL_STATE;
+  /** Its people or its logins; polled only if it is among {@link streams}. */
+  streamOf(stream: MinuteStream): CountedStream {
+    return this.#streams[stream];
   }
 
   /** Returns the running period. That of the high-water marks stays until the next one starts. */
@@ -95,48 +98,18 @@ export class Customer implements MetricsSource {
     this.#options.marks.discardFuture(this.#options.owner, nowMs);
   }
 
-  /** Returns the high-water marks of a period; undefined unless every counter of the stream has one. */
-  marksOf(stream: MinuteStream, period: CountingPeriod): AcceptedTotals | undefined {
-    const { owner, marks } = this.#options;
-    const perCounter = COUNTERS[stream].map((counter) =>
-      marks.ofPeriod(owner, counter, period.startMs),
-    );
-    const ofPeriod = perCounter.filter((mark) => mark !== undefined);
-    return ofPeriod.length < perCounter.length
-      ? undefined
-      : {
-          totals: ofPeriod.map(({ value }) => value),
-          atMs: Math.max(...ofPeriod.map(({ atMs }) => atMs)),
-        };
-  }
-
   pollSucceeded(
-    stream: MinuteStream,
+    name: MinuteStream,
     { state, result }: Pick<PollOutcome, 'state' | 'result'>,
     nowMs: number,
   ): void {
-    const { owner, marks, calendar } = this.#options;
-    const { snapshot } = state;
-    const before = this.stateOf(stream).snapshot;
-    if (snapshot !== undefined && snapshot !== before) {
-      if (stream === 'people') {
-        this.#site.counted(snapshot);
-      } else if (before?.day.startMs !== snapshot.day.startMs) {
-        const history = this.#loginHistory;
-        this.#loginHistory = continueHistory(calendar, history, before, snapshot.day);
-      }
-    }
-    if (snapshot !== undefined) {
-      COUNTERS[stream].forEach((counter, i) => {
-        marks.update(owner, counter, snapshot.period, countOf(snapshot.totals, i), nowMs);
-      });
-    }
-    this.#streams.set(stream, state);
-    if (stream === 'people' && snapshot !== before) {
+    const stream = this.#streams[name];
+    if (stream.polled(state, nowMs) && name === 'people') {
+      this.#site.countsChanged();
       this.#countBranches();
     }
     this.#updateLoginsSoFar();
-    this.#countSuccess(stream, result, nowMs);
+    stream.health = succeeded(stream.health, result, nowMs);
   }
 
   breakdownSucceeded(
@@ -145,18 +118,16 @@ export class Customer implements MetricsSource {
     nowMs: number,
   ): void {
     this.breakdowns.polled(breakdown, state, nowMs);
-    this.#countSuccess(breakdown, result, nowMs);
+    this.breakdowns.setHealth(breakdown, succeeded(this.#healthOf(breakdown), result, nowMs));
   }
 
   /** `message` must not contain secrets. */
   pollFailed(stream: Stream, message: string, nowMs: number): void {
-    const { polls, failures } = this.#healthOf(stream);
-    const lastError = { message, atMs: nowMs };
-    this.#report(stream, { up: false, polls: polls + 1, failures: failures + 1, lastError });
+    this.#setHealth(stream, failed(this.#healthOf(stream), message, nowMs));
   }
 
   pollSkipped(stream: Stream): void {
-    this.#report(stream, { skipped: this.#healthOf(stream).skipped + 1 });
+    this.#setHealth(stream, skipped(this.#healthOf(stream)));
   }
 
   credentialsChecked(valid: boolean): void {
@@ -199,21 +170,13 @@ export class Customer implements MetricsSource {
     return this.#site.isOpenAt(atMs);
   }
 
-  /** Returns the day that the history of a stream was last read for, if it was. */
-  historyDay(stream: MinuteStream): Span | undefined {
-    return stream === 'people'
-      ? this.#site.historyDay
-      : this.#loginHistory && this.#loginHistoryDay;
-  }
-
   /** Takes the history of a day as the service has it. */
   historyRead(stream: MinuteStream, history: History): void {
     if (stream === 'people') {
       this.#site.historyRead(history);
       this.#countBranches();
     } else {
-      this.#loginHistory = history;
-      this.#loginHistoryDay = history.today;
+      this.#streams.logins.days.historyRead(history);
     }
     this.#updateLoginsSoFar();
   }
@@ -236,7 +199,8 @@ export class Customer implements MetricsSource {
     const streams: Partial<Record<Stream, StreamMetrics>> = {};
     const dayStartMs = calendar.dayAt(nowMs).startMs;
     for (const stream of this.streams) {
-      const { snapshot } = this.stateOf(stream);
+      const { state, health, days } = this.#streams[stream];
+      const { snapshot } = state;
       const totals = snapshot?.period.startMs === period.startMs ? snapshot.totals : undefined;
       const today = snapshot?.day.startMs === dayStartMs ? snapshot.today : undefined;
       COUNTERS[stream].forEach((counter, i) => {
@@ -246,10 +210,7 @@ export class Customer implements MetricsSource {
           today && countOf(today, i),
         );
       });
-      streams[stream] = {
-        ...this.#healthOf(stream),
-        lastSeenMs: this.#lastSeenAt(nowMs, stream),
-      };
+      streams[stream] = { ...health, lastSeenMs: days.lastSeenAt(nowMs) };
     }
     for (const breakdown of this.breakdowns.configured) {
       streams[breakdown] = { ...this.#healthOf(breakdown), lastSeenMs: undefined };
@@ -283,37 +244,24 @@ export class Customer implements MetricsSource {
     if (this.#branches === undefined) {
       return;
     }
-    const { order, atMs = -Infinity } = this.stateOf('people').snapshot ?? {};
-    const { history, historyDay } = this.#site;
-    const isRead = history !== undefined && historyDay?.startMs === order?.minutes.day.startMs;
-    const past = isRead ? pastDays(history) : undefined;
-    const counts = order && { today: order.minutes, endMs: order.endMs, past };
-    this.#branches.counted(counts, atMs);
-  }
-
-  /** Undefined if keys cannot be parsed. */
-  #lastSeenAt(nowMs: number, stream: MinuteStream): number | undefined {
-    const { order } = this.stateOf(stream).snapshot ?? {};
-    if (order === undefined) {
-      return undefined;
-    }
-    return stream === 'people'
-      ? this.#site.lastSeenAt(nowMs)
-      : lastSeenAt(this.calendar, nowMs, order.lastSeenMs, this.#loginHistory);
+    const { today, newest } = this.#site.days;
+    const history = today && this.#site.days.readHistoryOf(today.counts.day);
+    const past = history && pastDays(history);
+    const counts = today && { today: today.counts, endMs: today.endMs, past };
+    this.#branches.counted(counts, newest?.atMs ?? -Infinity);
   }
 
   /** Those of the day before stay until both streams were polled on a new day. */
   #updateLoginsSoFar(): void {
-    const { past, today } = this.#site;
-    const { order, atMs = NaN } = this.stateOf('logins').snapshot ?? {};
-    const history = this.#loginHistory;
-    if (past === undefined || today === undefined || history === undefined || order === undefined) {
+    const { past, days } = this.#site;
+    const { history, today: loginsToday } = this.#streams.logins.days;
+    const { today } = days;
+    if (!past || !today || !history || !loginsToday) {
       this.#loginsSoFar = undefined;
       return;
     }
-    const loginsToday = { counts: order.minutes, endMs: order.endMs, atMs };
-    const days = [past.people.today, history.today, order.minutes.day];
-    if (days.every(({ startMs }) => startMs === today.counts.day.startMs)) {
+    const starts = [past.people.today, history.today, loginsToday.counts.day];
+    if (starts.every(({ startMs }) => startMs === today.counts.day.startMs)) {
       this.#loginsSoFar = [past, history, today, loginsToday];
       this.#usualLogins = undefined;
     }
@@ -321,8 +269,8 @@ export class Customer implements MetricsSource {
 
   /** Logins to be expected, unless values of one of the streams are too old. */
   #usualLoginsAt(nowMs: number): number | undefined {
-    const isFresh = (['people', 'logins'] as const).every((stream) => {
-      const atMs = this.stateOf(stream).snapshot?.atMs ?? Infinity;
+    const isFresh = MINUTE_STREAMS.every((stream) => {
+      const atMs = this.#streams[stream].days.newest?.atMs ?? Infinity;
       return Math.abs(nowMs - atMs) <= MAX_OCCUPANCY_AGE_MS;
     });
     if (!isFresh || this.#loginsSoFar === undefined) {
@@ -334,7 +282,7 @@ export class Customer implements MetricsSource {
 
   /** Periods end with a day. */
   #validUntil(nowMs: number): number {
-    const loginsAtMs = this.stateOf('logins').snapshot?.atMs ?? Infinity;
+    const loginsAtMs = this.#streams.logins.days.newest?.atMs ?? Infinity;
     const changes = [
       ...this.#site.changesAfter(nowMs),
       this.calendar.zone.nextTransitionAfter(nowMs),
@@ -345,33 +293,21 @@ export class Customer implements MetricsSource {
   }
 
   #periodOfMarks(): { startMs: number; month: number } | undefined {
-    const { owner, marks } = this.#options;
     const newest = this.streams
-      .flatMap((stream) => COUNTERS[stream].map((counter) => marks.get(owner, counter)))
-      .filter((mark) => mark !== undefined)
+      .flatMap((stream) => this.#streams[stream].marks)
       .toSorted((a, b) => b.periodStartMs - a.periodStartMs)[0];
     return newest && { startMs: newest.periodStartMs, month: newest.month };
   }
 
-  #countSuccess(stream: Stream, result: PollResult, nowMs: number): void {
-    const { polls, waitingSinceMs } = this.#healthOf(stream);
-    this.#report(stream, {
-      up: true,
-      lastSuccessMs: nowMs,
-      polls: polls + 1,
-      lastError: undefined,
-      ...(result === 'accepted'
-        ? { acceptedMs: nowMs, waitingSinceMs: undefined }
-        : { waitingSinceMs: waitingSinceMs ?? nowMs }),
-    });
-  }
-
-  #report(stream: Stream, results: Partial<Health>): void {
-    this.#health.set(stream, { ...this.#healthOf(stream), ...results });
-  }
-
-  /** Results of a stream, also of a removed breakdown: its counters must not fall if it comes back. */
   #healthOf(stream: Stream): Health {
-    return this.#health.get(stream) ?? UNPOLLED;
+    return isMinuteStream(stream) ? this.#streams[stream].health : this.breakdowns.healthOf(stream);
+  }
+
+  #setHealth(stream: Stream, health: Health): void {
+    if (isMinuteStream(stream)) {
+      this.#streams[stream].health = health;
+    } else {
+      this.breakdowns.setHealth(stream, health);
+    }
   }
 }

@@ -3,6 +3,8 @@
  * does not know where its counts come from.
  */
 import type { Calendar, Span } from './calendar/calendar.ts';
+import { CountedDays } from './counted-days.ts';
+import type { Counted } from './counted-days.ts';
 import { doorMetrics, MAX_OCCUPANCY_AGE_MS, NO_ESTIMATE } from './customer-metrics.ts';
 import type {
   EstimateMetrics,
@@ -11,17 +13,13 @@ import type {
   SiteMetrics,
 } from './customer-metrics.ts';
 import { learnDoors } from './occupancy/door-model.ts';
-import { continueHistory, lastSeenAt, pastDays } from './occupancy/history.ts';
+import { pastDays } from './occupancy/history.ts';
 import type { History } from './occupancy/history.ts';
 import { CURVE_STEP_MS, occupancyAt, occupancyCurve } from './occupancy/occupancy.ts';
 import { estimateToday, hoursOf } from './occupancy/today-estimate.ts';
 import type { DayDoors, TodayEstimate } from './occupancy/today-estimate.ts';
 import { usualPeople } from './occupancy/usual.ts';
-import type { CountsToday, SitePast, UsualPeople } from './occupancy/usual.ts';
-import type { Snapshot } from './totals/state.ts';
-
-/** The newest accepted counts of a day. */
-type Counted = Pick<Snapshot, 'day' | 'atMs' | 'order'>;
+import type { SitePast, UsualPeople } from './occupancy/usual.ts';
 
 /** What the order of today's minutes shows of the people inside. */
 interface Inside {
@@ -31,15 +29,12 @@ interface Inside {
 }
 
 export class Site {
+  readonly days: CountedDays;
   readonly #calendar: Calendar;
   readonly #timezone: string;
   #description: SiteDescription;
-  #history: History | undefined;
-  /** The day that a history was last read for. */
-  #historyDay: Span | undefined;
   #learned: Pick<DayDoors, 'day' | 'model'> | undefined;
   #doors: DayDoors | undefined;
-  #counted: Counted | undefined;
   /** At the newest counts; undefined if keys cannot be parsed. */
   #inside: Inside | undefined;
   /** At the newest counts. Computed when needed, because their history may come later. */
@@ -47,6 +42,7 @@ export class Site {
 
   /** `timezone` is that of the opening hours. */
   constructor(calendar: Calendar, timezone: string, description: SiteDescription) {
+    this.days = new CountedDays(calendar);
     this.#calendar = calendar;
     this.#timezone = timezone;
     this.#description = description;
@@ -63,15 +59,9 @@ export class Site {
     return this.#description.openingHours?.isOpenAt(atMs, this.#timezone);
   }
 
-  /** The day that the history was last read for, if it was. A step of the clock loses the history. */
-  get historyDay(): Span | undefined {
-    return this.#history && this.#historyDay;
-  }
-
   /** Takes the history of a day as the service has it. */
   historyRead(history: History): void {
-    this.#history = history;
-    this.#historyDay = history.today;
+    this.days.historyRead(history);
     this.#learned = undefined;
     this.#learn();
     this.#usual = undefined;
@@ -79,56 +69,40 @@ export class Site {
 
   /** Takes newer accepted counts. */
   counted(counted: Counted): void {
-    const { day } = counted;
-    if (this.#counted?.day.startMs !== day.startMs) {
-      this.#history = continueHistory(this.#calendar, this.#history, this.#counted, day);
-    }
-    this.#counted = counted;
-    this.#inside = this.#insideOf(counted);
+    this.days.counted(counted);
+    this.countsChanged();
+  }
+
+  /** Computes what depends on the newest counts. */
+  countsChanged(): void {
+    const { newest } = this.days;
+    this.#inside = newest && this.#insideOf(newest);
     this.#usual = undefined;
   }
 
   /** What is known before today; undefined until its history is. */
   get past(): SitePast | undefined {
-    const people = this.#history;
-    return people && people.today.startMs === this.#counted?.day.startMs
+    const { history: people, newest } = this.days;
+    return people && people.today.startMs === newest?.day.startMs
       ? { people, calendar: this.#calendar, openSpans: (day) => this.#openSpansOf(day) }
       : undefined;
-  }
-
-  /** The newest counts; undefined if keys cannot be parsed. */
-  get today(): CountsToday | undefined {
-    const { order, atMs } = this.#counted ?? {};
-    return order && atMs !== undefined
-      ? { counts: order.minutes, endMs: order.endMs, atMs }
-      : undefined;
-  }
-
-  /** The history of the people, read or continued. */
-  get history(): History | undefined {
-    return this.#history;
-  }
-
-  /** Returns the start of the newest minute, or of its window, within four weeks that counted anybody. */
-  lastSeenAt(nowMs: number): number | undefined {
-    const todayMs = this.#counted?.order?.lastSeenMs;
-    return lastSeenAt(this.#calendar, nowMs, todayMs, this.#history);
   }
 
   /** Returns today's occupancy so far, however old the last successful poll is; undefined if unknown. */
   occupancySeriesAt(nowMs: number): OccupancySeries | undefined {
     const day = this.#calendar.dayAt(nowMs);
-    if (this.#counted?.order === undefined || this.#counted.day.startMs !== day.startMs) {
+    const { today } = this.days;
+    if (today === undefined || today.counts.day.startMs !== day.startMs) {
       return undefined;
     }
-    const { atMs, order } = this.#counted;
-    const inside = occupancyCurve(order.minutes, atMs, CURVE_STEP_MS);
+    const { atMs, counts } = today;
+    const inside = occupancyCurve(counts, atMs, CURVE_STEP_MS);
     return { day, stepMs: CURVE_STEP_MS, inside, atMs };
   }
 
   metricsAt(nowMs: number): SiteMetrics {
     const isFresh = this.#isFreshAt(nowMs);
-    const isToday = this.#counted?.day.startMs === this.#calendar.dayAt(nowMs).startMs;
+    const isToday = this.days.newest?.day.startMs === this.#calendar.dayAt(nowMs).startMs;
     const inside = isFresh && isToday ? this.#inside : undefined;
     const usual = isFresh ? this.#usualNow() : undefined;
     return {
@@ -148,13 +122,13 @@ export class Site {
       this.#calendar.dayAt(nowMs).endMs,
       openingHours?.nextChangeAfter(nowMs, this.#timezone) ?? Infinity,
       staffedHours?.nextChangeAfter(nowMs, this.#timezone) ?? Infinity,
-      (this.#counted?.atMs ?? Infinity) + MAX_OCCUPANCY_AGE_MS + 1,
+      (this.days.newest?.atMs ?? Infinity) + MAX_OCCUPANCY_AGE_MS + 1,
     ];
   }
 
   /** In both directions: clocks step back, too. */
   #isFreshAt(nowMs: number): boolean {
-    return Math.abs(nowMs - (this.#counted?.atMs ?? Infinity)) <= MAX_OCCUPANCY_AGE_MS;
+    return Math.abs(nowMs - (this.days.newest?.atMs ?? Infinity)) <= MAX_OCCUPANCY_AGE_MS;
   }
 
   #insideOf({ day, order }: Counted): Inside | undefined {
@@ -170,7 +144,10 @@ export class Site {
   }
 
   #usualNow(): UsualPeople | undefined {
-    const { past, today } = this;
+    const {
+      past,
+      days: { today },
+    } = this;
     if (this.#usual === undefined && past !== undefined && today !== undefined) {
       const usual = usualPeople(past, today);
       const hasHours = this.#description.openingHours !== undefined;
@@ -186,8 +163,12 @@ export class Site {
       this.#learned = undefined;
       return;
     }
-    const history = this.#history;
-    if (this.#learned === undefined && history && history.today === this.#historyDay) {
+    const { history } = this.days;
+    if (
+      this.#learned === undefined &&
+      history !== undefined &&
+      this.days.readHistoryOf(history.today)
+    ) {
       const model = learnDoors(pastDays(history), history.weekday);
       this.#learned = { day: history.today, model };
     }

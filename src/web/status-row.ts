@@ -2,9 +2,9 @@
 import type { Stream } from '../base/model.ts';
 import type {
   CustomerMetrics,
-  Health,
   MetricsSource,
   OccupancySeries,
+  StreamMetrics,
 } from '../counting/customer-metrics.ts';
 import { NOTHING, html } from './html.ts';
 import type { Html } from './html.ts';
@@ -31,6 +31,9 @@ import {
   renderTime,
 } from './status-cells.ts';
 import type { Column } from './status-cells.ts';
+
+/** The results of the polls of one stream. */
+type Health = Omit<StreamMetrics, 'lastSeenMs'>;
 
 /** What the page shows of a customer. Values are computed for the customers on the page only. */
 export interface CustomerStatus extends MetricsSource {

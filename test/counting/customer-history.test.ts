@@ -79,8 +79,8 @@ test('the history of one stream is not that of the other', async () => {
   const service = new SimulatedPeople();
   const query = queryFrom((question) => service.respond(question, NOW_MS));
   await updateHistory(library, 'people', query, NOW_MS);
-  expect(library.historyDay('people')).toEqual(TODAY);
-  expect(library.historyDay('logins')).toBeUndefined();
+  expect(library.streamOf('people').days.history?.today).toEqual(TODAY);
+  expect(library.streamOf('logins').days.history).toBeUndefined();
   expect(isHistoryDue(library, 'people', NOW_MS)).toBe(false);
 });
 
@@ -91,7 +91,7 @@ test('no history without minutes', async () => {
     reason: 'malformed',
     message: expect.stringContaining('no minutes') as string,
   });
-  expect(library.historyDay('people')).toBeUndefined();
+  expect(library.streamOf('people').days.history).toBeUndefined();
 });
 
 test('no history of a breakdown', async () => {

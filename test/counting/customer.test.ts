@@ -124,9 +124,9 @@ test('has no totals to compare with if the mark of one counter is missing', () =
   const marks = new HighWaterMarks();
   const customer = customerNamed('riverside', marks, { owner: OWNER });
   marks.update(OWNER, 'people_exited', NOVEMBER, 7, NOW_MS - 1);
-  expect(customer.marksOf('people', NOVEMBER)).toBeUndefined();
+  expect(customer.streamOf('people').marksOf(NOVEMBER)).toBeUndefined();
   marks.update(OWNER, 'people_entered', NOVEMBER, 9, NOW_MS);
-  expect(customer.marksOf('people', NOVEMBER)).toEqual({ totals: [9, 7], atMs: NOW_MS });
+  expect(customer.streamOf('people').marksOf(NOVEMBER)).toEqual({ totals: [9, 7], atMs: NOW_MS });
 });
 
 test.each([

@@ -160,7 +160,7 @@ export class StreamFixture extends PollFixture {
   }
 
   get state(): StreamState {
-    return this.customer.stateOf(this.stream);
+    return this.customer.streamOf(this.stream).state;
   }
 
   context(): PollContext {
@@ -179,7 +179,7 @@ export class StreamFixture extends PollFixture {
       monotonicMs,
       renewalMs: Math.floor(monotonicMs / reconcileIntervalMs) * reconcileIntervalMs,
       reconcileIntervalMs,
-      marks: customer.marksOf(stream, period),
+      marks: customer.streamOf(stream).marksOf(period),
     };
   }
 

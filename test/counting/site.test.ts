@@ -142,7 +142,7 @@ describe('on a new day', () => {
     expect(library.metricsAt(TOMORROW.startMs + MINUTE_MS).streams.people?.lastSeenMs).toBe(
       TODAY.startMs + 600 * MINUTE_MS,
     );
-    expect(library.historyDay('people')).toEqual(TODAY);
+    expect(library.streamOf('people').days.readHistoryOf(TOMORROW)).toBeUndefined();
     // Meanwhile the service has late records of the whole day.
     library.historyRead('people', historyBefore(TOMORROW));
     expect(expected(library, 1, TOMORROW)).toBe(0);
@@ -279,14 +279,14 @@ describe('the occupancy of today', () => {
   });
 });
 
-test('by its history alone, a building says who was last seen', () => {
+test('its history says when a building was last seen, unless keys cannot be parsed', () => {
   const library = new Site(CALENDAR, CALENDAR.zone.name, UNESTIMATED);
   library.historyRead(historyBefore(TODAY, { 600: [1, 0] }));
   const seenMs = CALENDAR.dayBefore(TODAY).startMs + 600 * MINUTE_MS;
-  expect(library.lastSeenAt(TODAY.startMs)).toBe(seenMs);
+  expect(library.days.lastSeenAt(TODAY.startMs)).toBe(seenMs);
   // Its keys cannot be parsed.
   library.counted({ day: TODAY, atMs: TODAY.startMs, order: undefined });
-  expect(library.lastSeenAt(TODAY.startMs)).toBe(seenMs);
+  expect(library.days.lastSeenAt(TODAY.startMs)).toBeUndefined();
 });
 
 test('an estimate that a reload switches on before the history of the day is read waits for it', () => {

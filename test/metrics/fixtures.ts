@@ -1,7 +1,7 @@
 /** Metrics of two customers, and sources that a test can change. */
 import { BREAKDOWNS } from '../../src/base/model.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
-import { UNPOLLED } from '../../src/counting/customer-metrics.ts';
+import { UNPOLLED } from '../../src/counting/totals/health.ts';
 import type {
   CustomerMetrics,
   MetricsSource,

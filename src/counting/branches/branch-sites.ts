@@ -116,7 +116,7 @@ export class BranchSites {
     return [...this.#sites].map(([key, site]) => ({
       key,
       ...site.metricsAt(nowMs),
-      lastSeenMs: site.lastSeenAt(nowMs),
+      lastSeenMs: site.days.lastSeenAt(nowMs),
     }));
   }
 
@@ -131,7 +131,7 @@ export class BranchSites {
     return day === undefined || !isPastKnown(this.#state)
       ? []
       : [...this.#sites].flatMap(([key, site]) =>
-          site.historyDay?.startMs === day.startMs ? [] : [[key, site, day] as const],
+          site.days.readHistoryOf(day) === undefined ? [[key, site, day] as const] : [],
         );
   }
 

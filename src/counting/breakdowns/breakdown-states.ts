@@ -12,6 +12,8 @@ import type {
   CustomerMetrics,
   KeyMetrics,
 } from '../customer-metrics.ts';
+import { UNPOLLED } from '../totals/health.ts';
+import type { Health } from '../totals/health.ts';
 import { counterOfKey } from '../high-water-marks.ts';
 import type { CounterOwner, HighWaterMarks } from '../high-water-marks.ts';
 
@@ -25,6 +27,8 @@ export class Breakdowns {
   readonly #owner: CounterOwner;
   readonly #marks: HighWaterMarks;
   #states: ReadonlyMap<Breakdown, BreakdownState> = new Map();
+  /** Also of removed breakdowns: their counters must not fall if they come back. */
+  readonly #health = new Map<Breakdown, Health>();
   #settings: BreakdownSettings = { breakdowns: [], branchNames: {} };
   /** Keys of branches that have a name, of the last call. */
   #named: Readonly<Record<'unsorted' | 'sorted', readonly string[]>> = { unsorted: [], sorted: [] };
@@ -53,6 +57,14 @@ export class Breakdowns {
 
   stateOf(breakdown: Breakdown): BreakdownState {
     return this.#states.get(breakdown) ?? INITIAL_BREAKDOWN;
+  }
+
+  healthOf(breakdown: Breakdown): Health {
+    return this.#health.get(breakdown) ?? UNPOLLED;
+  }
+
+  setHealth(breakdown: Breakdown, health: Health): void {
+    this.#health.set(breakdown, health);
   }
 
   /** Returns the high-water marks of a period by key; undefined if there are none. */

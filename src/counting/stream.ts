@@ -1,0 +1,70 @@
+/** The people or the logins of a customer: the state of their polls, their health, today and the past. */
+import { COUNTERS } from '../base/model.ts';
+import type { MinuteStream } from '../base/model.ts';
+import type { CountingPeriod } from './calendar/calendar.ts';
+import type { CountedDays } from './counted-days.ts';
+import { UNPOLLED } from './totals/health.ts';
+import type { Health } from './totals/health.ts';
+import type { CounterOwner, HighWaterMarks, Mark } from './high-water-marks.ts';
+import { countOf } from './rows/counts.ts';
+import type { AcceptedTotals } from './totals/plausibility.ts';
+import { INITIAL_STATE } from './totals/state.ts';
+import type { StreamState } from './totals/state.ts';
+
+export class CountedStream {
+  readonly name: MinuteStream;
+  readonly days: CountedDays;
+  health: Health = UNPOLLED;
+  readonly #owner: CounterOwner;
+  readonly #marks: HighWaterMarks;
+  #state: StreamState = INITIAL_STATE;
+
+  constructor(name: MinuteStream, days: CountedDays, owner: CounterOwner, marks: HighWaterMarks) {
+    this.name = name;
+    this.days = days;
+    this.#owner = owner;
+    this.#marks = marks;
+  }
+
+  get state(): StreamState {
+    return this.#state;
+  }
+
+  /** Replaces the state after a poll, and updates the high-water marks (rule 7). Returns whether it has new counts. */
+  polled(state: StreamState, nowMs: number): boolean {
+    const { snapshot } = state;
+    const hasCounts = snapshot !== undefined && snapshot !== this.#state.snapshot;
+    this.#state = state;
+    if (snapshot === undefined) {
+      return false;
+    }
+    COUNTERS[this.name].forEach((counter, i) => {
+      const total = countOf(snapshot.totals, i);
+      this.#marks.update(this.#owner, counter, snapshot.period, total, nowMs);
+    });
+    if (hasCounts) {
+      this.days.counted(snapshot);
+    }
+    return hasCounts;
+  }
+
+  /** The newest high-water marks of its counters. */
+  get marks(): readonly Mark[] {
+    return COUNTERS[this.name]
+      .map((counter) => this.#marks.get(this.#owner, counter))
+      .filter((mark) => mark !== undefined);
+  }
+
+  /** Returns the high-water marks of a period; undefined unless every counter has one. */
+  marksOf({ startMs }: Pick<CountingPeriod, 'startMs'>): AcceptedTotals | undefined {
+    const marks = COUNTERS[this.name]
+      .map((counter) => this.#marks.ofPeriod(this.#owner, counter, startMs))
+      .filter((mark) => mark !== undefined);
+    return marks.length < COUNTERS[this.name].length
+      ? undefined
+      : {
+          totals: marks.map(({ value }) => value),
+          atMs: Math.max(...marks.map(({ atMs }) => atMs)),
+        };
+  }
+}
