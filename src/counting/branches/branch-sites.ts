@@ -47,7 +47,7 @@ export class BranchSites {
 
   /** Takes the windows that were stored, unless others are known already. */
   restore(state: BranchState): void {
-    this.#state = this.#state === NO_BRANCHES ? state : this.#state;
+    this.#state = this.#state.phase === 'restored' ? state : this.#state;
     this.#addSites();
   }
 

@@ -22,10 +22,9 @@ export interface BranchState {
   readonly today: BranchDay | undefined;
   /** The {@link HISTORY_DAYS} days before today, newest first; before the first poll, those that are stored. */
   readonly past: readonly BranchDay[];
-  /**
-   * Starts of complete days whose sums were compared with the customer's today; before the first poll that
-   * of {@link NO_BRANCHES}.
-   */
+  /** `restored` until the first poll: stored days may be those of another time zone or day start. */
+  readonly phase: 'restored' | 'polled';
+  /** Starts of complete days whose sums were compared with the customer's today. */
   readonly verified: ReadonlySet<number>;
   readonly running: RunningWindow | undefined;
   readonly repair: Repair | undefined;
@@ -58,6 +57,7 @@ export interface Repair {
 }
 
 export const NO_BRANCHES: BranchState = {
+  phase: 'restored',
   keys: [],
   today: undefined,
   past: [],

@@ -23,7 +23,6 @@ import {
   gapAt,
   newestSuspect,
 } from './branch-gaps.ts';
-import { NO_BRANCHES } from './branch-state.ts';
 import type { BranchState, CustomerCounts, CustomerDay } from './branch-state.ts';
 
 /** Returns the state at newer counts of the customer: what follows from them without a request. */
@@ -33,9 +32,7 @@ export function update(
   customer: CustomerCounts,
 ): BranchState {
   const { day } = customer.today;
-  // Stored days may be those of another time zone or day start.
-  const isRestored = state.verified === NO_BRANCHES.verified;
-  const isStarted = !isRestored && state.today?.day.startMs === day.startMs;
+  const isStarted = state.phase === 'polled' && state.today?.day.startMs === day.startMs;
   const started = isStarted ? state : startDay(state, calendar, day);
   const todayBefore = started.today ?? unknownDay(day, WINDOW_MS);
   const today = copyWindows(
@@ -59,6 +56,7 @@ export function update(
   const isPastChanged = past.some((branchDay, i) => branchDay !== started.past[i]);
   return {
     ...started,
+    phase: 'polled',
     today,
     // What did not change is not stored again.
     past: isPastChanged ? past : started.past,

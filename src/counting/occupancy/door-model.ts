@@ -147,7 +147,7 @@ export function learnDoors(days: readonly PastDay[], weekday: number): DoorModel
   return {
     ...ratio,
     departures:
-      usable.length >= MIN_DEPARTURE_DAYS && ratio !== EXACT_RATIO
+      usable.length >= MIN_DEPARTURE_DAYS && ratio.logRatioVariance > 0
         ? learnDepartures(usable, weekday)
         : undefined,
     emptiesAtNight: emptiesAtNight(all),
