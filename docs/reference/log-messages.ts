@@ -26,10 +26,6 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
     'Fix `problems` and reload. The previous configuration stays in force.',
   ],
   'reload failed': ['error', 'An unexpected error; report it.'],
-  'response metadata ignored': [
-    'warn',
-    'Three times in a row, `count`, `from` or `to` of a response contradicted its rows or the request: `problem`. They mean something else; until a restart, those of this customer are not compared.',
-  ],
   'poll failed': [
     'warn',
     'A poll failed for `reason`, for the first time or ten times in a row. Counters keep their values.',

@@ -27,6 +27,7 @@ import type { Query } from '../counting/rows/window-reader.ts';
 import { CustomerRegistry } from '../customers.ts';
 import type { RegisteredCustomer } from '../customers.ts';
 import { abortAfter } from '../polling/try-poll.ts';
+import { findContradiction } from '../service/metadata.ts';
 import type { ClockReading } from '../service/server-clock.ts';
 import type { Service } from '../service/types.ts';
 import type { ServiceSettings } from '../base/service-settings.ts';
@@ -104,10 +105,11 @@ async function readCustomer(
   }
 
   let peopleHistory: History | undefined;
+  let contradiction: string | undefined;
 
   async function readStream(stream: MinuteStream): Promise<StreamReport> {
     let requests = 0;
-    function query(question: WindowQuery): Promise<AggregatedResponse> {
+    async function query(question: WindowQuery): Promise<AggregatedResponse> {
       requests += 1;
       if (requests > maxRequests) {
         throw new ServiceError(
@@ -115,7 +117,9 @@ async function readCustomer(
           `the totals need more than the ${maxRequests} requests of one interval`,
         );
       }
-      return send(question);
+      const response = await send(question);
+      contradiction ??= findContradiction(question, response);
+      return response;
     }
     const clocks = { ...systemClock, serviceNowMs: () => service.serverClock.nowMs() };
     const times = { clocks, reconcileIntervalMs: 0 };
@@ -167,6 +171,7 @@ async function readCustomer(
   }
   const findings = [
     ...streams.flatMap((one) => one.findings),
+    contradiction && `warning: ${contradiction}`,
     requestTimes?.finding,
     ...(ofBranches?.findings ?? []),
     ...silent,

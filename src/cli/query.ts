@@ -186,9 +186,9 @@ function createResponseFormatter(
 
 /** Returns what a reader of the rows should know of their response. */
 function notesOn({ rows, metadata }: PrintedResponse, window: Window): readonly string[] {
-  const contradiction = findContradiction(window, rows.length, metadata);
+  const contradiction = findContradiction(window, { rows, metadata });
   return [
-    ...(contradiction === undefined ? [] : [`${contradiction}; rows may be missing`]),
+    ...(contradiction === undefined ? [] : [contradiction]),
     ...(isWider(window, metadata) ? ['the service covered more time than requested'] : []),
   ];
 }

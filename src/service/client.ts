@@ -15,7 +15,6 @@ import { TokenCache } from './auth.ts';
 import { decodeAggregated, decodeFor, decodePage } from './decode.ts';
 import type { ResponseContent } from './decode.ts';
 import { AbortedError, RateLimiter, Semaphore, timeoutOf } from './limits.ts';
-import { findContradiction } from './metadata.ts';
 import { POLL_RETRIES, RetryAfterGate, withRetries } from './retry.ts';
 import type { RetryPolicy } from './retry.ts';
 import { ServerClock } from './server-clock.ts';
@@ -63,8 +62,6 @@ interface SharedService extends ServiceOptions {
  * load: the next poll is the retry.
  */
 const MAX_FAILURES_WITH_RETRIES = 3;
-/** A fault may lower two responses alike; it does not three. */
-const MAX_CONTRADICTIONS = 3;
 
 type AnyQuery = AggregatedQuery | PageQuery;
 
@@ -84,8 +81,6 @@ class Client implements ServiceClient {
   readonly #gate: RetryAfterGate;
   readonly #tokens: TokenCache;
   #failures = 0;
-  /** The metadata contradicts complete responses, so it means something else. */
-  #ignoresMetadata = false;
 
   constructor(shared: SharedService, access: CustomerAccess, retries: RetryPolicy) {
     this.#shared = shared;
@@ -106,43 +101,14 @@ class Client implements ServiceClient {
     });
   }
 
-  /**
-   * A response whose metadata says that it is not what was asked for would make totals wrong: it is read
-   * again. If the service repeats it exactly, its metadata is ignored from then on, because the meaning of
-   * `count`, `from` and `to` is not documented.
-   */
-  async query(
+  query(
     query: AggregatedQuery,
     signal: AbortSignal,
     priority: Priority = 'normal',
   ): Promise<AggregatedResponse> {
     const sent = withRequestTimes(query, this.#shared.config.requestTimes);
-    let response = await this.#aggregated(sent, signal, priority);
-    const first = contradictionIn(sent, response);
-    let found = first;
-    for (let reads = 1; found !== undefined && !this.#ignoresMetadata; reads += 1) {
-      if (reads === MAX_CONTRADICTIONS) {
-        this.#ignoresMetadata = true;
-        const customer = this.#access.name;
-        this.#shared.log.warn('response metadata ignored', { customer, problem: found });
-        break;
-      }
-      response = await this.#aggregated(sent, signal, priority);
-      found = contradictionIn(sent, response);
-      if (found !== undefined && found !== first) {
-        throw new ServiceError('malformed', `/v1/${query.endpoint}: ${found}`, { status: 200 });
-      }
-    }
-    return response;
-  }
-
-  #aggregated(
-    query: AggregatedQuery,
-    signal: AbortSignal,
-    priority: Priority,
-  ): Promise<AggregatedResponse> {
-    return this.#withRetries(query, signal, priority, (response, secrets) =>
-      decodeAggregated(query, response, secrets),
+    return this.#withRetries(sent, signal, priority, (response, secrets) =>
+      decodeAggregated(sent, response, secrets),
     );
   }
 
@@ -276,13 +242,6 @@ class Client implements ServiceClient {
       });
     }
   }
-}
-
-function contradictionIn(
-  query: AggregatedQuery,
-  { rows, metadata = {} }: AggregatedResponse,
-): string | undefined {
-  return findContradiction(query, rows.length, metadata);
 }
 
 /** Returns a query with its times as the request writes them: as it says itself, else as `configured`. */

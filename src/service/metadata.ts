@@ -1,4 +1,4 @@
-/** Compares the metadata of a response with its rows and with the request. */
+/** Compares the metadata of a response with its rows and with the request. Polls do not: its meaning is not documented. */
 import type { ResponseMetadata, Window } from '../base/model.ts';
 
 /** A service may cut fractions of a minute, or add one for an edge that is not included. */
@@ -7,17 +7,17 @@ const TOLERANCE_MS = 60_000;
 /** Returns what in the metadata says that rows are missing or added, undefined if nothing does. */
 export function findContradiction(
   asked: Window,
-  rows: number,
-  { from, to, count = rows }: ResponseMetadata,
+  { rows, metadata = {} }: { rows: readonly unknown[]; metadata?: ResponseMetadata },
 ): string | undefined {
-  if (count !== rows) {
-    return `"metadata.count": expected ${rows}, the number of rows, got ${count}`;
+  const { from, to, count = rows.length } = metadata;
+  if (count !== rows.length) {
+    return `"metadata.count": expected ${rows.length}, the number of rows, got ${count}; rows may be missing`;
   }
   if (differenceMs(asked.from, from) > TOLERANCE_MS) {
-    return '"metadata.from" is later than requested';
+    return '"metadata.from" is later than requested; rows may be missing';
   }
   if (differenceMs(asked.to, to) < -TOLERANCE_MS) {
-    return '"metadata.to" is earlier than requested';
+    return '"metadata.to" is earlier than requested; rows may be missing';
   }
   return undefined;
 }

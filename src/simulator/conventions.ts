@@ -139,8 +139,8 @@ export const SWITCHES = {
   badValueStatus: choices(400, 422),
 };
 
-/** What the metadata says of a response; its meaning is not documented. Tests draw it apart from the others. */
-export const METADATA = {
+/** What the metadata says of a response; its meaning is not documented. No value depends on it. */
+const METADATA = {
   /** Number of rows or records in the response; of what it sums up or pages; or nothing. */
   metadataCount: choices('rows', 'counts', 'absent'),
   /** `from` and `to`. */

@@ -31,14 +31,13 @@ const FAULTS = {
   oversized: (good) => respond({ ...good, body: good.body + ' '.repeat(OVERSIZE_BYTES) }),
   empty: (good) => respond({ ...good, body: withoutRows(good) }),
   slow: (good, random) => respond(good, Math.ceil(random.next() * MAX_SLOW_MS)),
-  shortened: (good) => respond({ ...good, body: withoutLastRow(good) }),
 } satisfies Record<string, (good: SimulatedResponse, random: Random) => Outcome>;
 
 export type FaultKind = keyof typeof FAULTS;
 export const FAULT_KINDS = Object.keys(FAULTS) as readonly FaultKind[];
 
 /** These have another meaning, or none, at the token endpoint. */
-const DATA_ONLY: readonly FaultKind[] = ['unauthorized', 'empty', 'shortened'];
+const DATA_ONLY: readonly FaultKind[] = ['unauthorized', 'empty'];
 
 export interface FaultPlan {
   /** Share of requests that fail. */
@@ -111,15 +110,6 @@ function retryAfter({ headers }: SimulatedResponse, random: Random): Record<stri
   const seconds = 1 + Math.floor(random.next() * MAX_RETRY_AFTER_SECONDS);
   const form = random.next() < 0.5 ? 'seconds' : 'date';
   return retryAfterHeader(form, seconds, Date.parse(headers['date'] ?? ''));
-}
-
-/** Returns the body without its last row, which the metadata still counts. */
-function withoutLastRow({ status, body }: SimulatedResponse): string {
-  if (status !== 200) {
-    return body;
-  }
-  const { metadata, result } = JSON.parse(body) as { metadata: object; result: unknown[] };
-  return JSON.stringify({ metadata, result: result.slice(0, -1) });
 }
 
 /** Returns the body of the response as if the window had no records. */

@@ -225,6 +225,13 @@ test.each<FindingCase>([
     service: / -172[78]\d\ds$/,
   },
   {
+    what: 'metadata that count something else',
+    conventions: { metadataCount: 'counts' },
+    finding: 'warning: "metadata.count": expected ',
+    service: / iso agrees \S+$/,
+    values: VALUES,
+  },
+  {
     what: 'no counts',
     conventions: {},
     visitsAgo: [],

@@ -19,7 +19,7 @@ import {
   sensorSetting,
 } from '../../src/simulator/libraries.ts';
 import type { Device, Library } from '../../src/simulator/libraries.ts';
-import { drawConventions, drawMetadata } from '../support/drawn-conventions.ts';
+import { drawConventions } from '../support/drawn-conventions.ts';
 import { isHoliday } from './holidays.ts';
 import { createSimulatedService } from '../../src/simulator/simulated-service.ts';
 import type { SimulatedService } from '../../src/simulator/simulated-service.ts';
@@ -207,30 +207,25 @@ export function drawEnvironment(seed: number): Environment {
     maxDelayMs: pick(random, [50, 400, 3_000]),
     exporters: random.next() < 0.1 ? 2 : 1,
     faultRate: pick(random, [0, 0.01, 0.05, 0.2]),
-    faultKinds: subset(random, OLDER_FAULT_KINDS),
+    faultKinds: subset(random, FAULT_KINDS),
     incidentsPerHour: pick(random, [0, 0.02, 0.1]),
-    incidents: subset(random, OLDER_INCIDENT_KINDS),
+    incidents: subset(random, COMMON_INCIDENT_KINDS),
   } as const;
   const requestTimes = pick(random, FITTING_TIMES[drawn.designator]);
-  const metadata = drawMetadata(random);
-  // Only `count` tells a shortened response from a complete one.
-  const isTold = metadata.metadataCount === 'rows' && random.next() < 0.5;
   // With few rows in a response, a poll takes so many requests that two exporters exceed a strict limit.
   const isTooMuch = environment.exporters > 1 && drawn.forced.limit <= MAX_SMALL_ROWS;
   const rateLimit = isTooMuch ? undefined : environment.conventions.rateLimit;
   return withBranches({
     ...environment,
-    conventions: { ...environment.conventions, ...metadata, rateLimit },
-    faultKinds: [...environment.faultKinds, ...(isTold ? (['shortened'] as const) : [])],
+    conventions: { ...environment.conventions, rateLimit },
     requestTimes,
     branches: 0,
     namesBranches: false,
   });
 }
 
-/** Those of which the draw is older than the draw of the metadata, so that seeds stay as they are. */
-const OLDER_FAULT_KINDS = FAULT_KINDS.filter((kind) => kind !== 'shortened');
-const OLDER_INCIDENT_KINDS = INCIDENT_KINDS.filter((kind) => kind !== 'branches reconfigured');
+/** Branches are reconfigured only where there are any. */
+const COMMON_INCIDENT_KINDS = INCIDENT_KINDS.filter((kind) => kind !== 'branches reconfigured');
 
 /** Draws months of polls every ten minutes, as in production, with the conventions and faults of a short environment. */
 export function drawLongEnvironment(seed: number): Environment {
@@ -322,10 +317,7 @@ function visited(random: Random, environment: Environment): Environment {
     breakdownIntervalMs: Math.max(intervalMs, pick(random, [5, 15, 30]) * MINUTE_MS),
     scrapeIntervalMs: pick(random, [5, 10]) * MINUTE_MS,
     faultRate: pick(random, [0, 0, 0.01, 0.05]),
-    faultKinds:
-      random.next() < 0.3
-        ? faultKinds
-        : faultKinds.filter((kind) => kind !== 'empty' && kind !== 'shortened'),
+    faultKinds: random.next() < 0.3 ? faultKinds : faultKinds.filter((kind) => kind !== 'empty'),
   };
 }
 

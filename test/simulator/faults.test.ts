@@ -10,8 +10,6 @@ const headers = { authorization: bearer(service) };
 const data = { method: 'GET', path: '/v1/peoplecount', query: { aggregation: 'day' }, headers };
 const token = { method: 'POST', path: '/connect/token', body: 'client_id=lone-api' };
 const good = service.handle(data);
-/** Without the last row, which `count` includes. */
-const shortened = good.body.slice(0, good.body.lastIndexOf(',{')) + ']}';
 /** Three seconds later, which the seed has chosen to be a date. */
 const RETRY = 'Wed, 18 Mar 2026 15:00:03 GMT';
 
@@ -31,7 +29,6 @@ test.each<[FaultKind, object]>([
   ['unavailable-retry-after', { response: { status: 503, headers: { 'retry-after': RETRY } } }],
   ['html', { response: { status: 200, body: expect.stringContaining('<html>') as string } }],
   ['empty', { response: { body: '{"metadata":{"count":0,"aggregation":"day"},"result":[]}' } }],
-  ['shortened', { response: { body: shortened } }],
   ['slow', { response: good, afterMs: 10_549 }],
   ['truncated', { response: { body: good.body.slice(0, 0.52742 * good.body.length) } }],
   ['oversized', { response: { body: good.body + ' '.repeat(9 * 2 ** 20) } }],

@@ -1,7 +1,7 @@
 /** Conventions of the simulated service at random: the exporter must be right with all of them. */
 import type { Random } from '../../src/base/random.ts';
 import { pick } from '../../src/simulator/chance.ts';
-import { METADATA, SWITCHES, plainConventions } from '../../src/simulator/conventions.ts';
+import { SWITCHES, plainConventions } from '../../src/simulator/conventions.ts';
 import type { Conventions, KeyType, KeyZone, MinuteKey } from '../../src/simulator/conventions.ts';
 
 /** Draws every switch but the metadata; half of the draws take the likeliest setting. */
@@ -12,14 +12,6 @@ export function drawConventions(random: Random): Conventions {
     random.next() < 0.5 ? values[0] : pick<unknown>(random, values),
   ]);
   return { ...plainConventions, minuteKey, ...(Object.fromEntries(drawn) as Partial<Conventions>) };
-}
-
-/** Draws what the metadata says. Apart from the others, so that their seeds stay as they are. */
-export function drawMetadata(random: Random): Pick<Conventions, 'metadataCount' | 'metadataTimes'> {
-  return {
-    metadataCount: pick(random, METADATA.metadataCount),
-    metadataTimes: pick(random, METADATA.metadataTimes),
-  };
 }
 
 /** Draws a format: each is equally likely. */
