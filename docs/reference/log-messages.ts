@@ -28,7 +28,7 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
   'reload failed': ['error', 'An unexpected error; report it.'],
   'poll failed': [
     'warn',
-    'A poll failed for `reason`, for the first time or ten times in a row. Counters keep their values.',
+    'A poll failed for `reason`, and the one before did not. Counters keep their values.',
   ],
   'polling recovered': ['info', 'The first successful poll after a logged failure.'],
   'empty response ignored until confirmed': [

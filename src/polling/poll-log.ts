@@ -1,4 +1,4 @@
-/** What is logged about polls: each kind of failure of a stream once and when it lasts, and its end. */
+/** What is logged about the polls of a stream: when failures or a note begin, and the recovery. */
 import type { FailureReason, ServiceError } from '../base/errors.ts';
 import type { LogLimiter } from '../base/log-limiter.ts';
 import type { Logger } from '../base/log.ts';
@@ -8,26 +8,23 @@ import type { NamedCustomer, PollJob } from './job.ts';
 /** One stream of one customer. */
 export type PolledStream = Pick<PollJob, 'stream'> & { readonly customer: NamedCustomer };
 
-/** After so many successes without a note in a row, or so many failures, a failure is logged again. */
-const POLLS_UNTIL_REPEATED = 10;
-
-/** What was logged about a stream, until it is forgotten. */
-interface StreamLog {
-  readonly logged: Set<FailureReason | PollNote>;
-  failuresInARow: number;
-  successesInARow: number;
-  /** A failure was logged, its end was not. */
-  recoveryPending: boolean;
+/** The last poll of a stream. */
+interface LastPoll {
+  /** Undefined after a success. */
+  readonly reason: FailureReason | undefined;
+  readonly failuresInARow: number;
+  /** Whether a failure since the last success was logged. */
+  readonly isLogged: boolean;
+  /** Those of the last success. */
+  readonly notes: readonly PollNote[];
 }
 
-/**
- * Logs each kind of failure of a stream once and when it lasts, and its recovery. A stream that fails at
- * every other poll keeps failing.
- */
+const NOT_POLLED: LastPoll = { reason: undefined, failuresInARow: 0, isLogged: false, notes: [] };
+
 export class PollLog {
   readonly #log: Logger;
   readonly #limiter: LogLimiter;
-  readonly #streams = new WeakMap<PolledStream, StreamLog>();
+  readonly #last = new WeakMap<PolledStream, LastPoll>();
   #isTooSlow = false;
 
   constructor(log: Logger, limiter: LogLimiter) {
@@ -35,45 +32,35 @@ export class PollLog {
     this.#limiter = limiter;
   }
 
+  /** Logs a failure whose reason differs from that of the poll before. */
   failed(polled: PolledStream, { reason, message }: ServiceError): void {
-    const streamLog = this.#streamOf(polled);
-    streamLog.successesInARow = 0;
-    streamLog.failuresInARow += 1;
-    if (!streamLog.logged.has(reason) || streamLog.failuresInARow === POLLS_UNTIL_REPEATED) {
-      streamLog.logged.add(reason);
-      const fields = {
-        ...fieldsOf(polled),
-        reason,
-        error: message,
-        failures_in_a_row: streamLog.failuresInARow,
-      };
-      streamLog.recoveryPending =
-        this.#limiter.tryLog('warn', 'poll failed', fields) || streamLog.recoveryPending;
-    }
+    const last = this.#last.get(polled) ?? NOT_POLLED;
+    const fields = { ...fieldsOf(polled), reason, error: message };
+    const isLogged =
+      (reason !== last.reason && this.#limiter.tryLog('warn', 'poll failed', fields)) ||
+      last.isLogged;
+    this.#last.set(polled, { ...last, reason, isLogged, failuresInARow: last.failuresInARow + 1 });
   }
 
+  /** Logs the recovery from a logged failure, and notes that the last successful poll did not have. */
   succeeded(polled: PolledStream, notes: readonly PollNote[]): void {
-    if (notes.length === 0 && !this.#streams.has(polled)) {
-      return;
-    }
-    const streamLog = this.#streamOf(polled);
-    if (streamLog.recoveryPending) {
+    const last = this.#last.get(polled) ?? NOT_POLLED;
+    if (last.isLogged) {
       // Not limited: each of these follows a line that was.
+      const { failuresInARow } = last;
       this.#log.info('polling recovered', {
         ...fieldsOf(polled),
-        failures_in_a_row: streamLog.failuresInARow,
+        failures_in_a_row: failuresInARow,
       });
     }
-    streamLog.recoveryPending = false;
-    streamLog.failuresInARow = 0;
-    streamLog.successesInARow = notes.length === 0 ? streamLog.successesInARow + 1 : 0;
-    for (const note of notes.filter((one) => !streamLog.logged.has(one))) {
-      streamLog.logged.add(note);
-      this.#logNote(polled, note);
+    for (const note of notes.filter((one) => !last.notes.includes(one))) {
+      if (note === 'key_format_detected') {
+        this.#log.debug(NOTE_MESSAGES[note], fieldsOf(polled));
+      } else {
+        this.#limiter.tryLog('warn', NOTE_MESSAGES[note], fieldsOf(polled));
+      }
     }
-    if (streamLog.successesInARow >= POLLS_UNTIL_REPEATED) {
-      this.#streams.delete(polled);
-    }
+    this.#last.set(polled, { ...NOT_POLLED, notes });
   }
 
   /** Once: it concerns the configuration more than the customer. */
@@ -86,25 +73,6 @@ export class PollLog {
         interval_seconds: intervalMs / 1000,
       });
     }
-  }
-
-  #logNote(polled: PolledStream, note: PollNote): void {
-    if (note === 'key_format_detected') {
-      this.#log.debug(NOTE_MESSAGES[note], fieldsOf(polled));
-    } else {
-      this.#limiter.tryLog('warn', NOTE_MESSAGES[note], fieldsOf(polled));
-    }
-  }
-
-  #streamOf(polled: PolledStream): StreamLog {
-    const streamLog = this.#streams.get(polled) ?? {
-      logged: new Set(),
-      failuresInARow: 0,
-      successesInARow: 0,
-      recoveryPending: false,
-    };
-    this.#streams.set(polled, streamLog);
-    return streamLog;
   }
 }
 
