@@ -5,7 +5,7 @@ import type { LogFields, Logger } from './base/log.ts';
 import { inParallel } from './base/parallel.ts';
 import type { ServiceSettings } from './base/service-settings.ts';
 import { accessOf, haveSameCredentials } from './config/credentials.ts';
-import type { Config } from './config/types.ts';
+import type { Config, CustomerConfig } from './config/types.ts';
 import type { Customer } from './counting/customer.ts';
 import type { HighWaterMarks } from './counting/high-water-marks.ts';
 import { changedNames, CustomerRegistry } from './customers.ts';
@@ -14,6 +14,7 @@ import { createExposition } from './metrics/exposition.ts';
 import type { Exposition } from './metrics/exposition.ts';
 import { Scheduler } from './polling/scheduler.ts';
 import type { PollObserver } from './polling/scheduler.ts';
+import { checkClocks } from './service/server-clock.ts';
 import type { CustomerAccess, CustomerClient, Service, ServiceObserver } from './service/types.ts';
 
 export interface ExporterOptions {
@@ -130,7 +131,6 @@ export class Exporter {
       ...polling,
       maxConcurrency: settings.maxConcurrency,
       maxRequestsPerSecond: settings.maxRequestsPerSecond,
-      serviceNowMs: () => service.serverClock.nowMs(),
       observer: {
         ...observer,
         changed: (customer) => {
@@ -148,12 +148,25 @@ export class Exporter {
     const { customer, config } = registered;
     const before = clients.get(config.name);
     const isKept = before !== undefined && haveSameCredentials(before.config, config);
-    const client = isKept ? before.client : service.clientFor(accessOf(config));
+    const client = isKept ? before.client : this.#createClient(service, config);
     if (isKept && before.customer.credentialsValid !== undefined) {
       customer.credentialsChecked(before.customer.credentialsValid);
     }
     clients.set(config.name, { ...registered, client });
     return client;
+  }
+
+  /** Returns a client whose responses are used only while our clock is right. */
+  #createClient(service: PolledService, config: CustomerConfig): CustomerClient {
+    const { clock, marks } = this.#options;
+    const client = service.clientFor(accessOf(config));
+    return {
+      async query(...question) {
+        const response = await client.query(...question);
+        checkClocks(clock.nowMs(), service.serverClock.aheadMs, marks.newestMs);
+        return response;
+      },
+    };
   }
 
   #credentialsChecked(name: string, valid: boolean): void {

@@ -81,7 +81,7 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
   'credentials accepted': ['debug', 'The service accepts them.'],
   'service clock differs by more than a minute': [
     'warn',
-    'By `service_ahead_seconds`. Counters are not affected; up to a day it is corrected.',
+    'By `service_ahead_seconds`. Synchronize the clock of this machine by NTP. If it is ahead by more than a quarter of an hour, counters rise once per reconcile interval; above six hours, polls [fail](../operations.md#troubleshooting).',
   ],
   'service request finished': ['debug', 'One HTTP exchange.'],
   'storage not writable, state is kept in memory only': [
@@ -108,7 +108,7 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
     'warn',
     'See `error`: probably permissions. They take disk space.',
   ],
-  'state file entries ignored': ['warn', 'Some entries are invalid or too old.'],
+  'state file entries ignored': ['warn', 'Some entries are invalid.'],
   'state file write failed, retrying': [
     'warn',
     'See `error`: disk full, permissions, in use by another process. The last file stays.',

@@ -176,11 +176,11 @@ function distinct(values: readonly (string | undefined)[]): string {
 }
 
 /** Returns by how much the service's clock is ahead, such as `-182s`. */
-function clock({ clock: reading }: CustomerReport): string {
-  if (reading === undefined) {
+function clock({ clock: aheadMs }: CustomerReport): string {
+  if (aheadMs === undefined) {
     return ABSENT;
   }
-  const seconds = Math.round(reading.aheadMs / 1_000);
+  const seconds = Math.round(aheadMs / 1_000);
   return `${seconds < 0 ? '' : '+'}${seconds}s`;
 }
 

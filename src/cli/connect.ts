@@ -28,7 +28,7 @@ import { CustomerRegistry } from '../customers.ts';
 import type { RegisteredCustomer } from '../customers.ts';
 import { abortAfter } from '../polling/try-poll.ts';
 import { findContradiction } from '../service/metadata.ts';
-import type { ClockReading } from '../service/server-clock.ts';
+import { MAX_IGNORED_OFFSET_MS, MAX_OFFSET_MS } from '../service/server-clock.ts';
 import type { Service } from '../service/types.ts';
 import type { ServiceSettings } from '../base/service-settings.ts';
 import { counted } from '../base/output.ts';
@@ -44,7 +44,8 @@ export interface CustomerReport {
   readonly streams: readonly StreamReport[];
   /** Empty for a customer that is one building, and if they could not be read. */
   readonly branches: readonly BranchReport[];
-  readonly clock: ClockReading | undefined;
+  /** How far the service's clock is ahead, in ms; undefined if it is not known. */
+  readonly clock: number | undefined;
   /** Undefined if the service did not respond, or forces another aggregation. */
   readonly requestTimes: RequestTimesComparison | undefined;
   /** What an operator should know. After `error:`, values are missing in the exporter; else `warning:`. */
@@ -121,8 +122,7 @@ async function readCustomer(
       contradiction ??= findContradiction(question, response);
       return response;
     }
-    const clocks = { ...systemClock, serviceNowMs: () => service.serverClock.nowMs() };
-    const times = { clocks, reconcileIntervalMs: 0 };
+    const times = { clocks: systemClock, reconcileIntervalMs: 0 };
     const context = streamContext(customer, stream, times, -Infinity);
     const diagnosis = await diagnoseStream(context, query).catch(serviceErrorOf);
     if (diagnosis instanceof ServiceError) {
@@ -149,13 +149,13 @@ async function readCustomer(
       newest: lastSeenMs === undefined ? undefined : calendar.zone.format(lastSeenMs),
       keys: keysText(keyFormat),
       day: dayText(diagnosis.day),
-      findings: findingsOf(diagnosis, service.serverClock.reading()),
+      findings: findingsOf(diagnosis, service.serverClock.aheadMs),
     };
   }
 
   const streams = await Promise.all(config.streams.map(readStream));
   const answered = streams.find(({ failure }) => failure === undefined || isRefusal(failure));
-  const nowMs = Math.max(systemClock.nowMs(), service.serverClock.nowMs());
+  const nowMs = systemClock.nowMs();
   const { zone } = customer.calendar;
   const requestTimes =
     answered && (await reportRequestTimes(answered.stream, zone, nowMs, send, settings));
@@ -182,7 +182,7 @@ async function readCustomer(
     metrics: customer.metricsAt(systemClock.nowMs()),
     streams,
     branches: ofBranches?.branches ?? [],
-    clock: service.serverClock.reading(),
+    clock: service.serverClock.aheadMs,
     requestTimes: requestTimes?.comparison,
     findings: [...new Set(findings.filter((text) => text !== undefined))],
   };
@@ -293,7 +293,7 @@ function dayText(day: DayAgreement): string | undefined {
 
 function findingsOf(
   { day, isMinuteForced, keyFormat, lastSeenMs, state }: StreamDiagnosis,
-  clock: ClockReading | undefined,
+  aheadMs = 0,
 ): readonly string[] {
   const { snapshot } = state;
   const dayDiffers = day.agrees === false;
@@ -303,10 +303,11 @@ function findingsOf(
   const lacksMinutes = !isUnknown && snapshot !== undefined && snapshot.order === undefined;
   const isDetected = state.keyFormat.status === 'detected';
   const hasNoCounts = lastSeenMs === undefined && snapshot !== undefined && isZero(snapshot.totals);
+  const isWrong = Math.abs(aheadMs) > MAX_OFFSET_MS;
   const clocks = 'the clocks of the service and of this machine differ by more than';
   const all: readonly (readonly [applies: boolean, finding: string])[] = [
-    [clock?.verdict === 'followed', `warning: ${clocks} a minute`],
-    [clock?.verdict === 'ignored', `error: ${clocks} a day`],
+    [isWrong, `error: ${clocks} six hours`],
+    [!isWrong && Math.abs(aheadMs) > MAX_IGNORED_OFFSET_MS, `warning: ${clocks} a minute`],
     [snapshot === undefined, 'error: implausible totals, different at each request'],
     [hasFiner, 'warning: day totals differ from minute totals, using a finer aggregation'],
     [

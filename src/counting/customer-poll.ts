@@ -69,10 +69,7 @@ export function planCustomerPoll(
       return {
         ...outcome,
         canWait: outcome.state.baseline !== undefined,
-        commit(nowMs) {
-          customer.pollSucceeded(stream, outcome, nowMs);
-          customer.discardFuturePeriods(Math.max(nowMs, times.clocks.serviceNowMs()));
-        },
+        commit: (nowMs) => customer.pollSucceeded(stream, outcome, nowMs),
       };
     },
   };

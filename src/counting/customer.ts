@@ -52,7 +52,6 @@ export class Customer implements MetricsSource {
   /** The arguments of {@link usualLogins} at the newest accepted poll; its result is computed when needed. */
   #loginsSoFar: Parameters<typeof usualLogins> | undefined;
   #usualLogins: number | undefined;
-  #period: CountingPeriod | undefined;
   #credentialsValid: boolean | undefined;
 
   constructor(options: CustomerOptions) {
@@ -88,14 +87,7 @@ export class Customer implements MetricsSource {
 
   /** Returns the running period. That of the high-water marks stays until the next one starts. */
   periodAt(nowMs: number): CountingPeriod {
-    const running = this.#period ?? this.#periodOfMarks();
-    this.#period = runningPeriod(this.calendar, running, nowMs);
-    return this.#period;
-  }
-
-  /** `nowMs` is the later one of our clock and the service's: ours may be behind at the start. */
-  discardFuturePeriods(nowMs: number): void {
-    this.#options.marks.discardFuture(this.#options.owner, nowMs);
+    return runningPeriod(this.calendar, this.#periodOfMarks(nowMs), nowMs);
   }
 
   pollSucceeded(
@@ -292,9 +284,10 @@ export class Customer implements MetricsSource {
     return Math.min(...changes.filter((atMs) => atMs > nowMs));
   }
 
-  #periodOfMarks(): { startMs: number; month: number } | undefined {
+  /** Returns the newest period with marks that has begun. */
+  #periodOfMarks(nowMs: number): { startMs: number; month: number } | undefined {
     const newest = this.streams
-      .flatMap((stream) => this.#streams[stream].marks)
+      .flatMap((stream) => this.#streams[stream].marksAt(nowMs))
       .toSorted((a, b) => b.periodStartMs - a.periodStartMs)[0];
     return newest && { startMs: newest.periodStartMs, month: newest.month };
   }

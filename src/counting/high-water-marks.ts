@@ -5,7 +5,6 @@
  */
 import type { Breakdown, CounterName } from '../base/model.ts';
 import { DAY_MS, HOUR_MS } from '../base/duration.ts';
-import { isFuturePeriod } from './calendar/calendar.ts';
 import type { CountingPeriod } from './calendar/calendar.ts';
 
 /**
@@ -35,7 +34,10 @@ export interface Mark {
 const CHUNK_CHARACTERS = 128 * 1024;
 const FORMAT = 'library-stats-exporter state';
 const VERSION = 2;
-/** Marks of periods that started before this are not stored. */
+/**
+ * Marks of periods that started so long before the newest mark are not stored. Not before now: a clock that is
+ * wrong must not delete any.
+ */
 const MAX_AGE_MS = 70 * DAY_MS;
 /** Periods kept of one counter: the running one and the one before. */
 const MAX_PERIODS = 2;
@@ -44,6 +46,7 @@ export class HighWaterMarks {
   /** By owner and counter; of each, the period that was updated last first. */
   readonly #marks = new Map<CounterOwner, Map<string, readonly Mark[]>>();
   #changes = 0;
+  #newestMs = -Infinity;
 
   /** Grows with every change. */
   get changes(): number {
@@ -56,9 +59,16 @@ export class HighWaterMarks {
     return counters.reduce((count, { length }) => count + length, 0);
   }
 
-  /** Returns the mark of the newest period. */
-  get(owner: CounterOwner, counter: MarkedCounter): Mark | undefined {
-    return this.#of(owner, counter).toSorted((a, b) => b.periodStartMs - a.periodStartMs)[0];
+  /** When a mark was last raised, -Infinity without marks. A clock that is before it is wrong. */
+  get newestMs(): number {
+    return this.#newestMs;
+  }
+
+  /** Returns the mark of the newest period, of those that have begun by `nowMs`. */
+  get(owner: CounterOwner, counter: MarkedCounter, nowMs = Infinity): Mark | undefined {
+    return this.#of(owner, counter)
+      .filter(({ periodStartMs }) => periodStartMs <= nowMs)
+      .toSorted((a, b) => b.periodStartMs - a.periodStartMs)[0];
   }
 
   ofPeriod(owner: CounterOwner, counter: MarkedCounter, periodStartMs: number): Mark | undefined {
@@ -98,28 +108,16 @@ export class HighWaterMarks {
     }
   }
 
-  /** Removes what a clock that was ahead has left: marks of periods that start in the future. */
-  discardFuture(owner: CounterOwner, nowMs: number): void {
-    const counters = this.#marks.get(owner) ?? new Map<string, readonly Mark[]>();
-    for (const [counter, marks] of counters) {
-      const kept = marks.filter(({ periodStartMs }) => !isFuturePeriod(periodStartMs, nowMs));
-      if (kept.length < marks.length) {
-        counters.set(counter, kept);
-        this.#changes += marks.length - kept.length;
-      }
-    }
-  }
-
   /**
    * All marks as JSON, by customer and period, a counter on each line: a person can delete the line of
    * a counter that is held too high. In chunks, so that no write blocks the event loop: marks may be
    * updated in between.
    */
-  *serialize(nowMs: number): Generator<string> {
+  *serialize(): Generator<string> {
     let chunk = `{"format":"${FORMAT}","version":${VERSION},"customers":[`;
     let separator = '\n';
     for (const [owner, counters] of this.#marks) {
-      const periods = serializePeriods(counters, nowMs);
+      const periods = serializePeriods(counters, this.#newestMs);
       if (periods !== '') {
         const [service, client_id, customer] = JSON.parse(owner) as readonly unknown[];
         const identity = JSON.stringify({ service, client_id, customer }).slice(0, -1);
@@ -136,14 +134,13 @@ export class HighWaterMarks {
 
   /**
    * Adds the marks of a text from {@link serialize}, or from version 1 of it. Throws an Error if the
-   * text as a whole is invalid. Returns how many marks were ignored because they are invalid or too
-   * old. Marks of the future are kept: the clock may be behind.
+   * text as a whole is invalid. Returns how many marks were ignored because they are invalid.
    */
-  restore(text: string, nowMs: number): number {
+  restore(text: string): number {
     let ignored = 0;
     const own = Array.from(this.#marks, ([owner, counters]) => [owner, [...counters]] as const);
     for (const entry of parseEntries(text)) {
-      if (isEntry(entry) && nowMs - entry[2] <= MAX_AGE_MS && startsInMonth(entry[2], entry[3])) {
+      if (isEntry(entry) && startsInMonth(entry[2], entry[3])) {
         const [owner, counter, periodStartMs, month, value, atMs] = entry;
         this.#put(owner, counter, { periodStartMs, month, value, atMs });
       } else {
@@ -172,6 +169,7 @@ export class HighWaterMarks {
     const others = marks.filter((other) => other !== same);
     counters.set(counter, [highest, ...others].slice(0, MAX_PERIODS));
     this.#marks.set(owner, counters);
+    this.#newestMs = Math.max(this.#newestMs, mark.atMs);
   }
 }
 
@@ -183,12 +181,15 @@ export function counterOfKey(breakdown: Breakdown, kind: CounterName, key: strin
 /**
  * Returns the counters of each period as members of a JSON object, newest period first; empty without any.
  */
-function serializePeriods(counters: ReadonlyMap<string, readonly Mark[]>, nowMs: number): string {
+function serializePeriods(
+  counters: ReadonlyMap<string, readonly Mark[]>,
+  newestMs: number,
+): string {
   const periods = new Map<number, string[]>();
   for (const [counter, marks] of counters) {
     const name = JSON.stringify(counter);
     for (const { periodStartMs, value, atMs } of marks) {
-      if (nowMs - periodStartMs <= MAX_AGE_MS) {
+      if (newestMs - periodStartMs <= MAX_AGE_MS) {
         const lines = periods.get(periodStartMs) ?? [];
         lines.push(`${name}:[${value},${atMs}]`);
         periods.set(periodStartMs, lines);

@@ -48,10 +48,10 @@ export class CountedStream {
     return hasCounts;
   }
 
-  /** The newest high-water marks of its counters. */
-  get marks(): readonly Mark[] {
+  /** Returns the high-water marks of its counters of the newest period that has begun. */
+  marksAt(nowMs: number): readonly Mark[] {
     return COUNTERS[this.name]
-      .map((counter) => this.#marks.get(this.#owner, counter))
+      .map((counter) => this.#marks.get(this.#owner, counter, nowMs))
       .filter((mark) => mark !== undefined);
   }
 

@@ -39,8 +39,6 @@ export interface SchedulerOptions {
   readonly breakdownIntervalMs: number;
   readonly maxConcurrency: number;
   readonly maxRequestsPerSecond: number;
-  /** The time by the service's clock; by default ours. */
-  readonly serviceNowMs?: () => number;
 }
 
 export interface PolledCustomer {
@@ -70,17 +68,9 @@ export class Scheduler {
 
   constructor(options: SchedulerOptions) {
     const { clock, intervalMs, maxConcurrency, maxRequestsPerSecond } = options;
-    const { reconcileIntervalMs, serviceNowMs = () => clock.nowMs() } = options;
     const firstPollsMs = Math.max(FIRST_POLL_DEADLINE_MS, intervalMs);
     this.#options = options;
-    this.#times = {
-      clocks: {
-        nowMs: () => clock.nowMs(),
-        monotonicMs: () => clock.monotonicMs(),
-        serviceNowMs,
-      },
-      reconcileIntervalMs,
-    };
+    this.#times = { clocks: clock, reconcileIntervalMs: options.reconcileIntervalMs };
     this.#log = new PollLog(options.log, options.limiter);
     this.#ticker = new Ticker(clock, (nowMs) => this.#startDue(nowMs));
     this.#slots = new Slots(maxConcurrency, (maxRequestsPerSecond * firstPollsMs) / 1000);

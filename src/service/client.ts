@@ -213,7 +213,7 @@ class Client implements ServiceClient {
       const response = await transport.exchange(request, signal);
       code = response.status;
       // The token endpoint is another server with another clock.
-      if (code === 200 && endpoint !== 'token') {
+      if (isSuccess(code) && endpoint !== 'token') {
         serverClock.update(response.date, clock.monotonicMs() - startedMs);
       }
       if (!isSuccess(code)) {

@@ -1,30 +1,25 @@
 /**
  * Offset of the service's clock, from the Date header of its responses. One clock serves all customers.
+ * It is compared with ours, and nothing follows it.
  */
 import type { Clock } from '../base/clock.ts';
+import { HOUR_MS, MINUTE_MS } from '../base/duration.ts';
+import { ServiceError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 
 /** Counts have a resolution of a minute: smaller offsets change nothing. */
-const MAX_IGNORED_OFFSET_MS = 60_000;
-/** Beyond a day the service's days are not ours, and its clock is of no use. */
-const MAX_FOLLOWED_OFFSET_MS = 86_400_000;
+export const MAX_IGNORED_OFFSET_MS = MINUTE_MS;
+/** Beyond this, one of the clocks may be in another counting period. */
+export const MAX_OFFSET_MS = 6 * HOUR_MS;
 /** Date has whole seconds (RFC 9110, 6.6.1). */
 const HALF_RESOLUTION_MS = 500;
-const WARNING_INTERVAL_MS = 3_600_000;
+const WARNING_INTERVAL_MS = HOUR_MS;
 
-/** How the service's clock compares with ours. */
-export interface ClockReading {
-  readonly aheadMs: number;
-  /** Up to a minute it agrees, up to a day it is used in place of ours, beyond that it is ignored. */
-  readonly verdict: 'agrees' | 'followed' | 'ignored';
-}
-
-/** The service's time. Warns, once an hour, while its clock and ours differ by more than a minute. */
+/** Warns, once an hour, while the service's clock and ours differ by more than a minute. */
 export class ServerClock {
   readonly #clock: Clock;
   readonly #log: Logger;
-  /** The service's time when our monotonic clock was 0; undefined before the first response. */
-  #serverMsAtZero: number | undefined;
+  #aheadMs: number | undefined;
   #warnAgainAtMs = -Infinity;
 
   constructor(clock: Clock, log: Logger) {
@@ -32,48 +27,50 @@ export class ServerClock {
     this.#log = log;
   }
 
-  /** Returns the comparison; undefined before the first response with a Date. */
-  reading(): ClockReading | undefined {
-    if (this.#serverMsAtZero === undefined) {
-      return undefined;
-    }
-    const aheadMs = this.#serverMsAtZero + this.#clock.monotonicMs() - this.#clock.nowMs();
-    const offsetMs = Math.abs(aheadMs);
-    const verdict =
-      offsetMs <= MAX_IGNORED_OFFSET_MS
-        ? 'agrees'
-        : offsetMs <= MAX_FOLLOWED_OFFSET_MS
-          ? 'followed'
-          : 'ignored';
-    return { aheadMs, verdict };
-  }
-
-  /**
-   * Returns the service's time if it is more than a minute and less than a day off, else ours. Does not
-   * step.
-   */
-  nowMs(): number {
-    const reading = this.reading();
-    return this.#clock.nowMs() + (reading?.verdict === 'followed' ? reading.aheadMs : 0);
+  /** How far the service's clock was ahead of ours at its newest response; undefined if that had no Date. */
+  get aheadMs(): number | undefined {
+    return this.#aheadMs;
   }
 
   /** Takes the Date header of a response that arrived now, `durationMs` after its request was sent. */
   update(date: string | undefined, durationMs: number): void {
-    const dateMs = parseHttpDate(date);
-    if (dateMs === undefined) {
-      return;
-    }
     // The header was written at some moment of the request: the middle is wrong by at most half of it.
-    const serverMs = dateMs + HALF_RESOLUTION_MS + durationMs / 2;
+    const writtenMs = this.#clock.nowMs() - durationMs / 2 - HALF_RESOLUTION_MS;
+    const dateMs = parseHttpDate(date);
+    this.#aheadMs = dateMs === undefined ? undefined : dateMs - writtenMs;
     const nowMs = this.#clock.monotonicMs();
-    this.#serverMsAtZero = serverMs - nowMs;
-    const aheadMs = serverMs - this.#clock.nowMs();
-    if (Math.abs(aheadMs) > MAX_IGNORED_OFFSET_MS && nowMs >= this.#warnAgainAtMs) {
+    if (Math.abs(this.#aheadMs ?? 0) > MAX_IGNORED_OFFSET_MS && nowMs >= this.#warnAgainAtMs) {
       this.#warnAgainAtMs = nowMs + WARNING_INTERVAL_MS;
-      const fields = { service_ahead_seconds: Math.round(aheadMs / 1_000) };
+      const fields = { service_ahead_seconds: Math.round((this.#aheadMs ?? 0) / 1_000) };
       this.#log.warn('service clock differs by more than a minute', fields);
     }
   }
+}
+
+/**
+ * Throws a ServiceError, `malformed`, if our clock is wrong as far as is known: more than six hours from the
+ * service's, or before `newestMarkMs`, when a counter last rose. A response that is asked for by a wrong clock may be
+ * of another counting period.
+ */
+export function checkClocks(
+  nowMs: number,
+  aheadMs: number | undefined,
+  newestMarkMs: number,
+): void {
+  if (aheadMs !== undefined && Math.abs(aheadMs) > MAX_OFFSET_MS) {
+    const service = timeText(nowMs + aheadMs);
+    const problem = `the service's says ${service}: they differ by more than 6 h`;
+    throw new ServiceError('malformed', `the clock here says ${timeText(nowMs)}, ${problem}`);
+  }
+  if (nowMs < newestMarkMs) {
+    const problem = `a counter last rose at ${timeText(newestMarkMs)}, which is later`;
+    throw new ServiceError('malformed', `the clock here says ${timeText(nowMs)}, ${problem}`);
+  }
+}
+
+/** Returns an instant such as `2026-11-26T10:00:00Z`. */
+function timeText(atMs: number): string {
+  return new Date(atMs).toISOString().replace(/\.\d+/, '');
 }
 
 /**

@@ -78,7 +78,7 @@ export interface ServiceObserver {
 export interface Service {
   /** Returns a client that retries as a poll does, unless another policy is given. */
   clientFor(access: CustomerAccess, retries?: RetryPolicy): ServiceClient;
-  readonly serverClock: Pick<ServerClock, 'nowMs' | 'reading'>;
+  readonly serverClock: Pick<ServerClock, 'aheadMs'>;
   /** Closes every connection. Requests in flight fail as `unreachable`. */
   close(): void;
 }

@@ -165,7 +165,7 @@ export class StateFile {
   }
 
   async #restore(): Promise<void> {
-    const { marks, clock, log } = this.#options;
+    const { marks, log } = this.#options;
     const file = this.#file;
     // A broken link, or a folder that cannot be searched, is a warning below.
     const isMissing = await lstat(file).then(
@@ -177,7 +177,7 @@ export class StateFile {
     }
     try {
       const { text } = await readTextFile(file, MAX_FILE_BYTES);
-      const ignored = marks.restore(text, clock.nowMs());
+      const ignored = marks.restore(text);
       if (ignored > 0) {
         log.warn('state file entries ignored', { file, entries: ignored });
       }
@@ -215,7 +215,7 @@ export class StateFile {
         await this.#restore();
       }
       const { changes } = marks;
-      await replaceFile(file, marks.serialize(clock.nowMs()), 0o600, MAX_FILE_BYTES);
+      await replaceFile(file, marks.serialize(), 0o600, MAX_FILE_BYTES);
       this.#writtenChanges = changes;
       if (this.#failure !== undefined) {
         log.info('state file write recovered', { file });

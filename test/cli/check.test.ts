@@ -221,7 +221,7 @@ test.each<FindingCase>([
   {
     what: 'a wrong clock',
     conventions: { serviceClockMs: -2 * DAY_MS },
-    finding: 'error: the clocks of the service and of this machine differ by more than a day',
+    finding: 'error: the clocks of the service and of this machine differ by more than six hours',
     service: / -172[78]\d\ds$/,
   },
   {

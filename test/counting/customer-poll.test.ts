@@ -4,7 +4,7 @@ import type { Stream } from '../../src/base/model.ts';
 import { planCustomerPoll } from '../../src/counting/customer-poll.ts';
 import type { PlannedPoll, PollEnd } from '../../src/counting/customer-poll.ts';
 import { counterOfKey } from '../../src/counting/high-water-marks.ts';
-import { NOVEMBER, OCTOBER, OWNER } from '../support/owner.ts';
+import { OCTOBER, OWNER } from '../support/owner.ts';
 import { queryFrom } from '../support/responses.ts';
 import { BreakdownFixture } from './breakdowns/fixture.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, polledPeople, StreamFixture } from './fixture.ts';
@@ -14,7 +14,6 @@ import type { PollFixture } from './fixture.ts';
 function planned(of: PollFixture, stream: Stream, renewalMs = 0): PlannedPoll {
   const clocks = {
     nowMs: () => of.clockMs,
-    serviceNowMs: () => of.nowMs,
     monotonicMs: () => of.monotonicMs,
   };
   const times = { clocks, reconcileIntervalMs: HOUR_MS };
@@ -69,21 +68,6 @@ describe('a poll of people', () => {
     people.change((response) => ({ ...response, aggregation }));
     const end = await send(people, planned(people, 'people'));
     expect(end).toMatchObject({ result: 'needs baseline', canWait });
-  });
-
-  test.each([
-    ['neither clock has reached', 0, 0, undefined],
-    ['the clock of the service has reached', HOUR_MS, -2 * HOUR_MS, 3],
-    ['our clock has reached', 0, 2 * HOUR_MS, 3],
-  ])('drops the marks of a period that %s', async (_, afterStartMs, aheadMs, expected) => {
-    const startMs = NOVEMBER.endMs - 90 * MINUTE_MS + afterStartMs;
-    const people = new StreamFixture({ startMs });
-    people.aheadMs = aheadMs;
-    const december = { startMs: NOVEMBER.endMs, endMs: Infinity, month: NOVEMBER.month + 1 };
-    people.marks.update(OWNER, 'people_entered', december, 3, startMs);
-    (await send(people, planned(people, 'people'))).commit(people.clockMs);
-    const mark = people.marks.ofPeriod(OWNER, 'people_entered', december.startMs);
-    expect(mark?.value).toBe(expected);
   });
 });
 

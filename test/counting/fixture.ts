@@ -15,6 +15,7 @@ import type {
   PollOutcome,
   StreamState,
 } from '../../src/counting/totals/state.ts';
+import { checkClocks } from '../../src/service/server-clock.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { NOVEMBER, NOW_MS, OWNER } from '../support/owner.ts';
 import { customerNamed } from '../support/polled.ts';
@@ -70,12 +71,13 @@ export abstract class PollFixture {
     return this.nowMs - this.#startMs;
   }
 
-  /** Polls once; each response takes `responseMs`. */
+  /** Polls once, as an exporter that compares clocks; each response takes `responseMs`. */
   async poll(responseMs = 0): Promise<void> {
     this.requests = [];
     this.notes = [];
     const query = queryFrom((question) => {
       this.nowMs += responseMs;
+      checkClocks(this.clockMs, -this.aheadMs, this.marks.newestMs);
       return this.respond(question);
     }, this.requests);
     try {
@@ -97,9 +99,9 @@ export abstract class PollFixture {
   }
 
   /** Starts again as after a kill, from the text of the high-water marks. */
-  restart(text = [...this.marks.serialize(this.clockMs)].join('')): void {
+  restart(text = [...this.marks.serialize()].join('')): void {
     this.marks = new HighWaterMarks();
-    this.marks.restore(text, this.clockMs);
+    this.marks.restore(text);
     this.customer = this.#createCustomer();
   }
 
@@ -127,8 +129,6 @@ const RECORDS = [
 export class StreamFixture extends PollFixture {
   readonly stream: MinuteStream;
   readonly service: SimulatedPeople;
-  /** The service's clock as its responses tell it. */
-  serviceNowMs = (): number => this.nowMs;
   /** Whether a slot is free for a baseline. */
   hasSlot = true;
   override respond: Respond = (question) => this.service.respond(question, this.nowMs);
@@ -173,7 +173,6 @@ export class StreamFixture extends PollFixture {
       period,
       clocks: {
         nowMs: () => this.clockMs,
-        serviceNowMs: this.serviceNowMs,
         monotonicMs: () => this.monotonicMs,
       },
       monotonicMs,
@@ -186,7 +185,6 @@ export class StreamFixture extends PollFixture {
   protected async request(query: Query): Promise<readonly PollNote[]> {
     const outcome = await this.pollFrom(this.state, this.context(), query);
     this.customer.pollSucceeded(this.stream, outcome, this.clockMs);
-    this.customer.discardFuturePeriods(Math.max(this.clockMs, this.nowMs));
     return outcome.notes;
   }
 

@@ -41,8 +41,9 @@ test.each([
 });
 
 test('local times are compared with local times', () => {
-  const contradictionOf = (window: Window, from: string) =>
-    findContradiction(window, { rows: [], metadata: { from } });
+  function contradictionOf(window: Window, from: string): string | undefined {
+    return findContradiction(window, { rows: [], metadata: { from } });
+  }
   const asked = { from: '2026-11-01T04:00:00' };
   expect(contradictionOf(asked, '2026-11-01T05:00:00')).toBe(LATER);
   expect(contradictionOf(asked, '2026-11-01T05:00:00Z')).toBeUndefined();

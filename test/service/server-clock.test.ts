@@ -1,8 +1,8 @@
-/** The service's time by its Date headers, and the warning while the clocks differ. */
+/** How far the service's clock is ahead by its Date headers, the warning while it differs, and the limit of polls. */
 import { describe, expect, test, vi } from 'vitest';
 import type { Logger } from '../../src/base/log.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { ServerClock } from '../../src/service/server-clock.ts';
+import { checkClocks, ServerClock } from '../../src/service/server-clock.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { json, peopleBody, status, tokenBody } from '../support/scripted-server.ts';
 import { ask, failureOf, start } from './support/harness.ts';
@@ -24,52 +24,34 @@ function startClock() {
   function arrive(aheadMs: number, durationMs = 0): void {
     serverClock.update(dateHeader(clock.nowMs() + aheadMs), durationMs);
   }
-  /** Returns how far the time is ahead of ours. */
-  function aheadMs(): number {
-    return serverClock.nowMs() - clock.nowMs();
-  }
-  return { clock, warn, serverClock, arrive, aheadMs };
+  return { clock, warn, serverClock, arrive };
 }
 
-describe('the time', () => {
-  test('is ours before the first response', () => {
-    expect(startClock().aheadMs()).toBe(0);
-  });
-
+describe('how far it is ahead', () => {
   test.for([
-    [58_000, 0, 0],
-    [-58_000, 0, 0],
-    [HOUR_MS, HOUR_MS, 1],
-    [-10 * MINUTE_MS, -10 * MINUTE_MS, 1],
-    [25 * HOUR_MS, 0, 1],
-    [-20_000 * HOUR_MS, 0, 1],
-  ] as const)('of a service %i ms ahead of ours is %i ms ahead, with %i warnings', async (row) => {
-    const [serviceAheadMs, expected, warnings] = row;
-    const { clock, arrive, aheadMs, warn } = startClock();
+    [58_000, 0],
+    [-58_000, 0],
+    [HOUR_MS, 1],
+    [-10 * MINUTE_MS, 1],
+    [-20_000 * HOUR_MS, 1],
+  ] as const)('is known to half a second: %i ms, with %i warnings', async (row) => {
+    const [aheadMs, warnings] = row;
+    const { clock, arrive, serverClock, warn } = startClock();
     for (const ms of [0, 300, 999]) {
       await clock.advance(ms);
-      arrive(serviceAheadMs);
-      expect(Math.abs(aheadMs() - expected)).toBeLessThanOrEqual(500);
+      arrive(aheadMs);
+      expect(Math.abs((serverClock.aheadMs ?? NaN) - aheadMs)).toBeLessThanOrEqual(500);
     }
     expect(warn).toHaveBeenCalledTimes(warnings);
   });
 
-  test('goes on evenly when our clock steps', async () => {
-    const { clock, arrive, aheadMs } = startClock();
-    arrive(0);
-    clock.step(HOUR_MS);
-    await clock.advance(MINUTE_MS);
-    expect(Math.abs(aheadMs() + HOUR_MS)).toBeLessThanOrEqual(500);
-    clock.step(-HOUR_MS);
-    expect(aheadMs()).toBe(0);
-  });
-
   test.for([undefined, '', 'now', '1763460000', '2026-11-18T10:00:00Z', 'Thu, 99 Foo 2026 GMT'])(
-    'is not read from the header %s',
+    'is not known after a response with the header %s',
     (header) => {
-      const { serverClock } = startClock();
+      const { serverClock, arrive } = startClock();
+      arrive(HOUR_MS);
       serverClock.update(header, 0);
-      expect(serverClock.reading()).toBeUndefined();
+      expect(serverClock.aheadMs).toBeUndefined();
     },
   );
 
@@ -79,10 +61,10 @@ describe('the time', () => {
     server.token = json(200, tokenBody(), { date });
     server.data = status(404, { date });
     await failureOf(ask(harness.riverside));
-    expect(harness.service.serverClock.reading()).toBeUndefined();
+    expect(harness.service.serverClock.aheadMs).toBeUndefined();
     server.data = json(200, peopleBody([]), { date });
     await ask(harness.riverside);
-    expect(harness.service.serverClock.reading()).toMatchObject({ verdict: 'followed' });
+    expect(harness.service.serverClock.aheadMs).toBeGreaterThan(HOUR_MS - MINUTE_MS);
   });
 });
 
@@ -103,4 +85,25 @@ describe('the warning', () => {
     }
     expect(warn).toHaveBeenCalledTimes(5);
   });
+});
+
+test.for([
+  [undefined, -Infinity],
+  [6 * HOUR_MS, NOW_MS],
+  [-6 * HOUR_MS, NOW_MS],
+] as const)(
+  'a service that is %s ms ahead, and a mark of %i, fit our clock',
+  ([aheadMs, markMs]) => {
+    expect(() => checkClocks(NOW_MS, aheadMs, markMs)).not.toThrow();
+  },
+);
+
+test.for([
+  [6 * HOUR_MS + 1, NOW_MS],
+  [-6 * HOUR_MS - 1, NOW_MS],
+  [undefined, NOW_MS + 1],
+] as const)('a service that is %s ms ahead, and a mark of %i, do not', ([aheadMs, markMs]) => {
+  expect(() => checkClocks(NOW_MS, aheadMs, markMs)).toThrow(
+    'the clock here says 2026-11-18T10:00:00Z, ',
+  );
 });

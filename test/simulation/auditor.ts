@@ -15,7 +15,7 @@ import { createCounterAuditor } from './counter-auditor.ts';
 import type { Environment } from './environment.ts';
 import { createEstimateAuditor } from './estimate-auditor.ts';
 import { isHoliday } from './holidays.ts';
-import { DAY_STARTS_AT, mayOccur, mayLackRows } from './tolerances.ts';
+import { DAY_STARTS_AT, mayOccur, mayLackRows, SAME_PERIOD_MS } from './tolerances.ts';
 import { createOccupancyAuditor } from './occupancy-auditor.ts';
 import { Scrape } from './scrape.ts';
 
@@ -48,8 +48,6 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
 /** A new period counts once a total of it is accepted. Until then, a customer that moves stays in the one before. */
 const MAX_ACCEPTANCE_MS = 60 * MINUTE_MS;
-/** Starts of the same month in two zones are nearer than this. */
-const SAME_PERIOD_MS = 3 * DAY_MS;
 /** Ends of polls that are remembered: those of some weeks. Twice as many are, at most. */
 const MAX_POLLS = 50_000;
 const MAX_VIOLATIONS = 20;

@@ -1,6 +1,12 @@
 /** Audits the counters of people and logins. */
 import type { AuditContext, CustomerScrape } from './auditor.ts';
-import { isExactAfterPoll, lagMs, mayDecrease, removedCounts } from './tolerances.ts';
+import {
+  isExactAfterPoll,
+  lagMs,
+  mayDecrease,
+  removedCounts,
+  SAME_PERIOD_MS,
+} from './tolerances.ts';
 
 /** Names of a counter: metric without its ending, label `counter`, ground truth, stream. */
 const COUNTERS = [
@@ -18,7 +24,6 @@ const WRITTEN_WITHIN_MS = 11_000;
 
 /** One counter in one period. */
 interface Seen {
-  readonly periodMs: number;
   /** The last exported value. */
   shown: number;
   shownSinceMs: number;
@@ -30,7 +35,10 @@ interface Seen {
 
 export function createCounterAuditor(context: AuditContext) {
   const { environment, service, clock, configOf, report } = context;
+  /** By series and period. */
   const seenOfAll = new Map<string, Seen>();
+  /** The newest period of which a series was shown. */
+  const newestPeriods = new Map<string, number>();
 
   /** Forgets what a killed exporter had not written: only high-water marks on the disk count. */
   function killed(exporter: string, isWhole: boolean): void {
@@ -39,6 +47,11 @@ export function createCounterAuditor(context: AuditContext) {
       if (series.startsWith(exporter)) {
         const written = seen.shownSinceMs <= writtenMs ? seen.shown : seen.shownBefore;
         seenOfAll.set(series, { ...seen, shown: isWhole ? written : 0 });
+      }
+    }
+    for (const series of newestPeriods.keys()) {
+      if (series.startsWith(exporter) && !isWhole) {
+        newestPeriods.delete(series);
       }
     }
   }
@@ -63,6 +76,11 @@ export function createCounterAuditor(context: AuditContext) {
       const value = scrape.value(`${name}_total`, customer);
       if (value === undefined) {
         continue;
+      }
+      const newestMs = newestPeriods.get(series) ?? periodMs;
+      newestPeriods.set(series, Math.max(newestMs, periodMs));
+      if (newestMs - periodMs > SAME_PERIOD_MS) {
+        report(`${series} is shown of the period ${periodMs} after that of ${newestMs}`);
       }
       const poll = of.lastPoll(stream);
       if (poll === undefined) {
@@ -116,12 +134,13 @@ export function createCounterAuditor(context: AuditContext) {
   }
 
   function seenOf(series: string, periodMs: number): Seen {
-    const known = seenOfAll.get(series);
-    if (known?.periodMs === periodMs) {
+    const key = `${series} ${periodMs}`;
+    const known = seenOfAll.get(key);
+    if (known !== undefined) {
       return known;
     }
-    const seen = { periodMs, shown: 0, shownSinceMs: 0, shownBefore: 0, most: 0 };
-    seenOfAll.set(series, seen);
+    const seen = { shown: 0, shownSinceMs: 0, shownBefore: 0, most: 0 };
+    seenOfAll.set(key, seen);
     return seen;
   }
 

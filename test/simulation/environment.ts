@@ -30,6 +30,7 @@ export const INCIDENT_KINDS = [
   'kill, torn file',
   'kill, lost file',
   'clock steps',
+  'clock wrong for a while',
   'outage',
   'empty responses for a while',
   'tokens dropped',

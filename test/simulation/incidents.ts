@@ -8,6 +8,16 @@ import type { Run } from './run.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** A clock that is so wrong may be in another counting period: nothing may be polled by it. */
+const WRONG_CLOCKS_MS = [
+  -70 * DAY_MS,
+  -40 * DAY_MS,
+  -7 * HOUR_MS,
+  7 * HOUR_MS,
+  40 * DAY_MS,
+  70 * DAY_MS,
+];
 
 /** Resolves when the incident is over, or goes on by itself. */
 export async function causeIncident(kind: IncidentKind, run: Run): Promise<void> {
@@ -29,6 +39,24 @@ export async function causeIncident(kind: IncidentKind, run: Run): Promise<void>
       const own = exporter.clock();
       if (own !== undefined) {
         own.aheadMs = pick(random, [-HOUR_MS, HOUR_MS, -5 * MINUTE_MS, 0]);
+      }
+      return;
+    }
+    case 'clock wrong for a while': {
+      if (random.next() < 0.5) {
+        exporter.kill('whole');
+        exporter.start(run.config);
+      }
+      const own = exporter.clock();
+      const aheadMs = pick(random, WRONG_CLOCKS_MS);
+      const endMs = clock.nowMs() + random.next() * 4 * HOUR_MS;
+      while (own !== undefined && clock.nowMs() < endMs) {
+        own.aheadMs = aheadMs;
+        await clock.advance(run.environment.scrapeIntervalMs);
+        run.scrape();
+      }
+      if (own !== undefined) {
+        own.aheadMs = 0;
       }
       return;
     }

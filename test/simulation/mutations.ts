@@ -134,6 +134,19 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     client: withDayFromMinutes,
     appliesTo: ({ conventions }) => conventions.dayFreshness === 'nightly',
   },
+  'clocks not compared': {
+    exchange: (exchange) => async (request, signal) => ({
+      ...(await exchange(request, signal)),
+      date: undefined,
+    }),
+    marks: () =>
+      new (class extends HighWaterMarks {
+        override get newestMs(): number {
+          return -Infinity;
+        }
+      })(),
+    appliesTo: (environment) => mayOccur(environment, 'clock wrong for a while'),
+  },
   'two token requests at once': {
     exchange: (exchange) => (request, signal) => {
       if (request.form !== undefined) {

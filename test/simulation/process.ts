@@ -52,7 +52,7 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
     const network = connect(clock);
     const marks = mutation.marks?.() ?? new HighWaterMarks();
     try {
-      marks.restore(file ?? '', clock.nowMs());
+      marks.restore(file ?? '');
     } catch {
       // As in state-file.ts: the exporter starts without the file.
     }
@@ -153,7 +153,7 @@ function delayedWrites(clock: VirtualClock, marks: HighWaterMarks, write: (text:
       if (marks.changes !== changes) {
         ({ changes } = marks);
         const dueMs = pending?.dueMs ?? clock.monotonicMs() + WRITE_INTERVAL_MS;
-        pending = { text: [...marks.serialize(clock.nowMs())].join(''), dueMs };
+        pending = { text: [...marks.serialize()].join(''), dueMs };
       }
     },
   };

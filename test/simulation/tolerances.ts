@@ -6,6 +6,8 @@ import type { Environment, IncidentKind } from './environment.ts';
 export const DAY_STARTS_AT = '04:00';
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
+/** Starts of the same month in two zones are nearer than this. */
+export const SAME_PERIOD_MS = 3 * DAY_MS;
 const CROWD = 600;
 
 export function mayOccur(

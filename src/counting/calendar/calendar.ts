@@ -16,13 +16,6 @@ export interface CountingPeriod extends Span {
   readonly month: number;
 }
 
-/**
- * A clock that is set back by less than this across the start of a period is not followed: the
- * period starts again soon, and in between the counters would return to their old values, which
- * Prometheus adds. One that is set back by more was wrong before.
- */
-const MAX_CLOCK_CORRECTION_MS = 60 * MINUTE_MS;
-
 /** A few more than the days of a history. */
 const MAX_DAYS_BEFORE = 40;
 
@@ -110,9 +103,8 @@ export class Calendar {
 }
 
 /**
- * Returns the counting period in force: the running one until the calendar's next one starts, so that a new
- * zone or day start applies from the next period on. A running period that starts in the future was
- * made by a wrong clock and is dropped.
+ * Returns the counting period in force: the running one, which has begun, until the calendar's next one starts,
+ * so that a new zone or day start applies from the next period on.
  */
 export function runningPeriod(
   calendar: Calendar,
@@ -120,18 +112,8 @@ export function runningPeriod(
   nowMs: number,
 ): CountingPeriod {
   const own = calendar.periodAt(nowMs);
-  if (
-    running === undefined ||
-    running.month < own.month ||
-    running.startMs === own.startMs ||
-    isFuturePeriod(running.startMs, nowMs)
-  ) {
+  if (running === undefined || running.month < own.month || running.startMs === own.startMs) {
     return own;
   }
   return { ...running, endMs: calendar.periodStart(running.month + 1) };
-}
-
-/** Whether only a wrong clock can have started this period. */
-export function isFuturePeriod(startMs: number, nowMs: number): boolean {
-  return startMs - nowMs > MAX_CLOCK_CORRECTION_MS;
 }

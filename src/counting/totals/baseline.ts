@@ -94,7 +94,7 @@ export function createBaseline(
   context: PollContext,
   answers: BaselineAnswers,
 ): { readonly baseline: Baseline; readonly isReusable: boolean } {
-  const { readings, day, minutes, serviceNowMs } = answers;
+  const { readings, day, minutes, atMs } = answers;
   const { recentBefore, total, todayByMinute, recentAtBaseline } = readings;
   const { aggregation, sums, window } = recentAtBaseline;
   const baseline: Baseline = {
@@ -107,12 +107,9 @@ export function createBaseline(
     todayByMinute: todayByMinute.sums,
     minutes: minutes && minutesWithoutRecent(context, answers, minutes),
   };
-  const isStable =
-    recentBefore.aggregation === aggregation &&
-    areEqual(recentBefore.sums, sums) &&
-    window.startMs <= serviceNowMs;
+  const isStable = recentBefore.aggregation === aggregation && areEqual(recentBefore.sums, sums);
   // Two empty responses for a window in which the day has counts: all of them would be added later.
-  const lastSeenMs = baseline.minutes && lastSeenIn(baseline.minutes, serviceNowMs + 1);
+  const lastSeenMs = baseline.minutes && lastSeenIn(baseline.minutes, atMs + 1);
   const hasMissedCounts = isZero(sums) && lastSeenMs !== undefined && lastSeenMs >= window.startMs;
   return { baseline, isReusable: isStable && !hasMissedCounts };
 }

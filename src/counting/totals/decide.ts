@@ -133,7 +133,7 @@ function recentValues(
   return {
     // Without accepted values, the baseline's total was 0, and has not been confirmed.
     emptiness: state.snapshot === undefined ? 'initial' : lostCounts ? 'unexpected' : 'none',
-    snapshot: createSnapshot(context, baseline, recent, next, answers),
+    snapshot: createSnapshot(context, baseline, recent, next, answers.atMs),
     next,
     ifPending: { ...state, keyFormat },
   };
@@ -165,7 +165,7 @@ function baselineValues(
     emptiness === 'initial' && state.pending.kind === 'empty' && state.pending.polls >= 2;
   return {
     emptiness,
-    snapshot: createSnapshot(context, baseline, recentAtBaseline, next, answers),
+    snapshot: createSnapshot(context, baseline, recentAtBaseline, next, answers.atMs),
     next,
     ifPending: {
       ...state,

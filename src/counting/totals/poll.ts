@@ -53,7 +53,7 @@ export async function pollStream(
   return decide(state, answers, context, confirmation);
 }
 
-/** Returns the reader of one poll. Windows that are open end now, by the later clock. */
+/** Returns the reader of one poll. Windows that are open end now. */
 export function createReader(
   { stream, calendar, clocks }: PollContext,
   query: Query,
@@ -62,6 +62,6 @@ export function createReader(
     query,
     stream,
     zone: calendar.zone,
-    nowMs: () => Math.max(clocks.nowMs(), clocks.serviceNowMs()),
+    nowMs: () => clocks.nowMs(),
   });
 }

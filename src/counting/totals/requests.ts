@@ -14,16 +14,12 @@ import { answeredSource, BY_DAY, finerSource, totalByMinute } from './period-tot
 import type { TotalSource } from './period-total.ts';
 import { isLastSeenKnown } from './snapshot.ts';
 import { acceptedValues } from './state.ts';
-import type { Baseline, PollClocks, PollContext, StreamState } from './state.ts';
+import type { Baseline, PollContext, StreamState } from './state.ts';
 
-/** When the last response came, by our clock and by the service's. */
-interface Instants {
-  readonly atMs: number;
-  readonly serviceNowMs: number;
-}
-
-export interface RecentAnswers extends Instants {
+export interface RecentAnswers {
   readonly kind: 'recent';
+  /** When the last response came. */
+  readonly atMs: number;
   /** What came since is added to it. */
   readonly baseline: Baseline;
   readonly recent: WindowResponse;
@@ -31,8 +27,10 @@ export interface RecentAnswers extends Instants {
 }
 
 /** Readings that agree with each other, and what the order of today's minutes needs. */
-export interface BaselineAnswers extends Instants {
+export interface BaselineAnswers {
   readonly kind: 'baseline';
+  /** When the last response came. */
+  readonly atMs: number;
   readonly day: Span;
   readonly readings: BaselineReadings;
   readonly source: TotalSource;
@@ -65,7 +63,7 @@ export async function requestRecent(
     recent.aggregation === 'minute'
       ? narrowKeyFormat(state.keyFormat, recent, calendar.zone)
       : state.keyFormat;
-  return { kind: 'recent', baseline, recent, keyFormat, ...instantsOf(clocks) };
+  return { kind: 'recent', baseline, recent, keyFormat, atMs: clocks.nowMs() };
 }
 
 /**
@@ -93,7 +91,7 @@ export async function requestBaseline(
     const source = verifiedSource(readings);
     if (source !== undefined) {
       const order = await requestOrder(state, context, reader, day, readings);
-      return { kind: 'baseline', day, readings, source, ...order, ...instantsOf(clocks) };
+      return { kind: 'baseline', day, readings, source, ...order, atMs: clocks.nowMs() };
     }
     if (attempt % MAX_DISAGREEMENTS === 0) {
       requested = await finerSource(reader, requested, day.startMs);
@@ -148,10 +146,10 @@ async function requestReadings(
   return { source, total, recentBefore, todayByMinute, comparison, recentAtBaseline };
 }
 
-/** Not in the service's future, and not before the day. */
+/** Not before the day. */
 function recentStart({ period, clocks }: PollContext, day: Span): number {
-  const startMs = Math.min(clocks.nowMs(), clocks.serviceNowMs()) - RECENT_WINDOW_MS;
-  return Math.max(day.startMs, period.startMs, floorToMinute(startMs));
+  const startMs = floorToMinute(clocks.nowMs() - RECENT_WINDOW_MS);
+  return Math.max(day.startMs, period.startMs, startMs);
 }
 
 async function requestPeriodTotal(
@@ -235,8 +233,4 @@ async function requestOrder(
         keyFormat: await detectKeyFormat(reader, keyFormat, [response], zone),
       }
     : { minutes, sinceDayBefore: undefined, keyFormat };
-}
-
-function instantsOf(clocks: PollClocks): Instants {
-  return { atMs: clocks.nowMs(), serviceNowMs: clocks.serviceNowMs() };
 }

@@ -13,12 +13,6 @@ import type { Baseline, PollContext, Snapshot, StreamState } from './state.ts';
 /** How long before the end of a day its last snapshot has all of its minutes. */
 const MAX_SNAPSHOT_AGE_MS = 15 * MINUTE_MS;
 
-/** When a poll read its values, by our clock and by the service's. */
-interface ReadAt {
-  readonly atMs: number;
-  readonly serviceNowMs: number;
-}
-
 /**
  * Returns the values of a poll: total = periodTotal + (recent - recentAtBaseline), and today likewise,
  * row by row if keys can be parsed.
@@ -28,13 +22,12 @@ export function createSnapshot(
   baseline: Baseline,
   recent: WindowResponse,
   { keyFormat, lastSeenBeforeMs }: Pick<StreamState, 'keyFormat' | 'lastSeenBeforeMs'>,
-  { atMs, serviceNowMs }: ReadAt,
+  atMs: number,
 ): Snapshot {
   const { period, day, periodTotal, todayByMinute } = baseline;
   const came = minus(recent.sums, baseline.recentAtBaseline.sums);
   const minutes = todaysMinutes(context, baseline, recent, keyFormat);
-  // A minute has begun once it has by either clock: devices may follow one or the other.
-  const endMs = Math.max(atMs, serviceNowMs) + 1;
+  const endMs = atMs + 1;
   return {
     period,
     day,

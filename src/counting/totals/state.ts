@@ -1,4 +1,5 @@
 /** What is kept of one stream between two polls, what a poll is given, and what it returns. */
+import type { Clock } from '../../base/clock.ts';
 import type { MinuteStream } from '../../base/model.ts';
 import type { Calendar, CountingPeriod, Span } from '../calendar/calendar.ts';
 import type { Counts } from '../rows/counts.ts';
@@ -87,12 +88,7 @@ export interface Snapshot {
 }
 
 /** The clocks of a poll, in milliseconds. */
-export interface PollClocks {
-  nowMs(): number;
-  /** The service's clock, by which it dates and windows records. */
-  serviceNowMs(): number;
-  monotonicMs(): number;
-}
+export type PollClocks = Pick<Clock, 'nowMs' | 'monotonicMs'>;
 
 export interface PollContext extends ConfirmationContext {
   readonly stream: MinuteStream;

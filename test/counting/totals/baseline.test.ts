@@ -79,14 +79,11 @@ test('a total is used if it agrees; one that is proven stays verified', () => {
 
 /** The day has one count, and the last minutes were empty twice. Times are minutes from now. */
 test.each([
-  ['before the last minutes', -16, 0, true],
-  ['in their first minute', -15, 0, false],
-  ['in the minute that starts now', 0, 0, false],
-  ["after the service's now", 1, 0, true],
-  ["in the last minutes, which start at the service's now", -15, -15, false],
-  ["before them, and they start at the service's now", -16, -15, true],
-  ["before them, and they start after the service's now", -17, -16, false],
-])('a baseline can be used again: somebody came %s', (_, seenAt, serviceAt, isReusable) => {
+  ['before the last minutes', -16, true],
+  ['in their first minute', -15, false],
+  ['in the minute that starts now', 0, false],
+  ['after now', 1, true],
+])('a baseline can be used again: somebody came %s', (_, seenAt, isReusable) => {
   const context = new StreamFixture({ records: [] }).context();
   const day = context.calendar.dayAt(NOW_MS);
   const key = new Date(NOW_MS + seenAt * MINUTE_MS).toISOString();
@@ -107,7 +104,6 @@ test.each([
     sinceDayBefore: undefined,
     keyFormat: { status: 'detected', formats: [{ form: 'iso', zone: 'written' }] },
     atMs: NOW_MS,
-    serviceNowMs: NOW_MS + serviceAt * MINUTE_MS,
   });
   expect(canBeUsed).toBe(isReusable);
 });

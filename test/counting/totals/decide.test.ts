@@ -24,7 +24,7 @@ function recentOf(
   const window = { startMs: baseline.recentStartMs, endMs: nowMs };
   const recent = { aggregation, rows: [], sums, window, toMs: undefined };
   expect(customer.calendar.dayAt(nowMs)).toEqual(baseline.day);
-  return { kind: 'recent', baseline, recent, keyFormat, atMs: nowMs, serviceNowMs: nowMs };
+  return { kind: 'recent', baseline, recent, keyFormat, atMs: nowMs };
 }
 
 test.each([
