@@ -30,13 +30,13 @@ export const INCIDENT_KINDS = [
   'kill, torn file',
   'kill, lost file',
   'clock steps',
-  'clock wrong for a while',
   'outage',
   'empty responses for a while',
   'tokens dropped',
   'secret rotated',
   'credentials revoked',
   'reload',
+  'clock wrong for a while',
   'branches reconfigured',
 ] as const;
 export type IncidentKind = (typeof INCIDENT_KINDS)[number];

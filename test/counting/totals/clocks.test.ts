@@ -136,18 +136,6 @@ describe('our clock', () => {
     expect(people.excess()).toEqual([3, 0]);
   });
 
-  test('goes by days into the next period and back: no value of that is shown', async () => {
-    const people = new StreamFixture({ startMs: local(29, 12) });
-    people.record(local(31, 5), [1, 0], { arrivesMs: local(29, 11) });
-    await people.poll();
-    people.aheadMs = 3 * DAY_MS;
-    await people.polls(62);
-    expect(people.totals()).toEqual([undefined, undefined]);
-    people.aheadMs = 0;
-    expect(people.totals()).toEqual([48, 39]);
-    expect(people.marks.size).toBe(2);
-  });
-
   test('goes by hours into the next period and back: that period is not left again', async () => {
     const people = new StreamFixture({ startMs: local(31, 0) });
     people.record(local(31, 5), [1, 0], { arrivesMs: local(30, 23) });
