@@ -33,11 +33,15 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
   'polling recovered': ['info', 'The first successful poll after a logged failure.'],
   'empty response ignored until confirmed': [
     'warn',
-    'The service returned no rows where there were counts. The values stay until it repeats.',
+    'The service returned no rows where there were counts. The values stay until three polls in a row confirm it.',
+  ],
+  'lower total ignored until confirmed': [
+    'warn',
+    'A sum is lower than before. The values stay until three polls in a row confirm it.',
   ],
   'implausible increase ignored until confirmed': [
     'warn',
-    'A total rose too much at once. The values stay until another poll confirms it.',
+    'A total rose too much at once. The values stay until three polls in a row confirm it.',
   ],
   'day totals unusable, using quarter': [
     'warn',
@@ -49,7 +53,7 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
   ],
   'aggregations inconsistent, keeping previous values': [
     'warn',
-    'A finer aggregation disagrees with `day` over older days, so it is wrong. The values stay.',
+    '`day` disagrees with the minutes, and a finer aggregation has much less or just twice as much. The values stay.',
   ],
   'too many breakdown keys, some dropped': [
     'warn',

@@ -5,11 +5,10 @@
 import { COUNTERS } from '../base/model.ts';
 import type { Breakdown } from '../base/model.ts';
 import { compareKeys, readByKey, MAX_KEYS } from '../counting/breakdowns/poll-breakdown.ts';
-import type { CountsByKey } from '../counting/breakdowns/poll-breakdown.ts';
 import { HOUR_MS } from '../base/duration.ts';
 import type { Calendar, Span } from '../counting/calendar/calendar.ts';
 import { higher } from '../counting/rows/counts.ts';
-import type { Counts } from '../counting/rows/counts.ts';
+import type { Counts, CountsByKey } from '../counting/rows/counts.ts';
 import type { KeyMetrics } from '../counting/customer-metrics.ts';
 import { limited } from './live-start.ts';
 import type { MaxValues } from './live-start.ts';

@@ -8,7 +8,7 @@ import type { Counts } from './rows/counts.ts';
 import { detectKeyFormat } from './rows/key-format.ts';
 import type { KeyFormatState } from './rows/key-format.ts';
 import { addWindows, DayCounter, lastSeenIn } from './rows/day-counts.ts';
-import { EMPTY_POLLS_TO_CONFIRM } from './totals/plausibility.ts';
+import { POLLS_TO_CONFIRM } from './totals/accept.ts';
 import { createReader, pollStream } from './totals/poll.ts';
 import { INITIAL_STATE } from './totals/state.ts';
 import type { PollContext, PollResult, StreamState } from './totals/state.ts';
@@ -52,7 +52,7 @@ export async function diagnoseStream(context: PollContext, query: Query): Promis
   let state = INITIAL_STATE;
   let result: PollResult = 'pending';
   const patient = { ...context, reconcileIntervalMs: 0 };
-  for (let polls = 0; polls < EMPTY_POLLS_TO_CONFIRM && state.snapshot === undefined; polls++) {
+  for (let polls = 0; polls < POLLS_TO_CONFIRM && state.snapshot === undefined; polls++) {
     ({ state, result } = await pollStream(state, 'baseline', patient, query));
   }
   const reader = createReader(context, query);

@@ -7,9 +7,8 @@ import { UNPOLLED } from './totals/health.ts';
 import type { Health } from './totals/health.ts';
 import type { CounterOwner, HighWaterMarks, Mark } from './high-water-marks.ts';
 import { countOf } from './rows/counts.ts';
-import type { AcceptedTotals } from './totals/plausibility.ts';
 import { INITIAL_STATE } from './totals/state.ts';
-import type { StreamState } from './totals/state.ts';
+import type { AcceptedTotals, StreamState } from './totals/state.ts';
 
 export class CountedStream {
   readonly name: MinuteStream;

@@ -78,6 +78,7 @@ export class PollLog {
 
 const NOTE_MESSAGES = {
   empty_response_pending: 'empty response ignored until confirmed',
+  decrease_pending: 'lower total ignored until confirmed',
   increase_pending: 'implausible increase ignored until confirmed',
   aggregations_inconsistent: 'aggregations inconsistent, keeping previous values',
   totals_by_quarter: 'day totals unusable, using quarter',

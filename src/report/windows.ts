@@ -2,10 +2,9 @@
 import { MINUTE_MS } from '../base/duration.ts';
 import { inParallel } from '../base/parallel.ts';
 import { countsOf } from '../counting/breakdowns/poll-breakdown.ts';
-import type { CountsByKey } from '../counting/breakdowns/poll-breakdown.ts';
 import type { Span } from '../counting/calendar/calendar.ts';
 import { areEqual, grandTotal, minus, plus } from '../counting/rows/counts.ts';
-import type { Counts } from '../counting/rows/counts.ts';
+import type { Counts, CountsByKey } from '../counting/rows/counts.ts';
 import { spanOf } from './plan.ts';
 
 const OVERLAP_MS = 2 * MINUTE_MS;

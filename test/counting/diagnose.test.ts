@@ -4,7 +4,7 @@ import { diagnoseStream } from '../../src/counting/diagnose.ts';
 import type { StreamDiagnosis } from '../../src/counting/diagnose.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { pollStream } from '../../src/counting/totals/poll.ts';
-import { EMPTY_POLLS_TO_CONFIRM } from '../../src/counting/totals/plausibility.ts';
+import { POLLS_TO_CONFIRM } from '../../src/counting/totals/accept.ts';
 import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
 import { queryFrom, responseOf } from '../support/responses.ts';
 import type { Requested } from '../support/responses.ts';
@@ -135,5 +135,5 @@ test('totals that differ at each request are polled as often as empty ones, with
   expect([state.snapshot, result]).toEqual([undefined, 'pending']);
   expect(diagnosis).toMatchObject({ day: UNKNOWN, isMinuteForced: false });
   // And one to look back.
-  expect(requests).toHaveLength(EMPTY_POLLS_TO_CONFIRM * ofOnePoll + 1);
+  expect(requests).toHaveLength(POLLS_TO_CONFIRM * ofOnePoll + 1);
 });

@@ -103,6 +103,8 @@ test('a history that failed while the clock was a day ahead is read at the next 
   clock.step(-24 * HOUR_MS);
   await clock.advance(1.1 * MINUTE_MS);
   expect(readMs.map((ms) => Math.floor(ms / MINUTE_MS))).toEqual([0, 3, 5]);
+  // The service's totals fell: three polls confirm it.
+  await clock.advance(2 * MINUTE_MS);
   expect(polled.customer.metricsAt(clock.nowMs()).usual?.entriesToday).toBeCloseTo(6, 0);
 });
 

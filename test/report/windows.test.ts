@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { CountsByKey } from '../../src/counting/breakdowns/poll-breakdown.ts';
+import type { CountsByKey } from '../../src/counting/rows/counts.ts';
 import { readWindows } from '../../src/report/windows.ts';
 
 const HOUR_MS = 3_600_000;

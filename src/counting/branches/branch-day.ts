@@ -6,11 +6,10 @@ import { HOUR_MS } from '../../base/duration.ts';
 import { COUNTERS } from '../../base/model.ts';
 import type { Span } from '../calendar/calendar.ts';
 import { countOf, plus } from '../rows/counts.ts';
-import type { Counts } from '../rows/counts.ts';
+import type { Counts, CountsByKey } from '../rows/counts.ts';
 import { packSteps, weekdayOf } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
 import type { Calendar } from '../calendar/calendar.ts';
-import type { CountsByKey } from '../breakdowns/poll-breakdown.ts';
 import { compareKeys, MAX_KEYS } from '../breakdowns/poll-breakdown.ts';
 import { QUARTER_MS, QUARTERS_PER_DAY } from '../occupancy/door-model.ts';
 

@@ -1,6 +1,6 @@
 /** What the responses to requests for windows change, and the repair of windows after late records. */
-import type { CountsByKey } from '../breakdowns/poll-breakdown.ts';
 import { anyBelow, isZero, plus } from '../rows/counts.ts';
+import type { CountsByKey } from '../rows/counts.ts';
 import { addKeys, areSumsEqual, isComplete, sumOfKey, sumsAt, sumsOf } from './branch-day.ts';
 import type { BranchDay, Sums } from './branch-day.ts';
 import { gapAt, newestSuspect } from './branch-gaps.ts';

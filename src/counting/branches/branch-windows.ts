@@ -6,10 +6,9 @@
  * docs/occupancy.md explains the method.
  */
 import { readByKey } from '../breakdowns/poll-breakdown.ts';
-import type { CountsByKey } from '../breakdowns/poll-breakdown.ts';
 import type { Calendar } from '../calendar/calendar.ts';
 import { anyBelow, grandTotal } from '../rows/counts.ts';
-import type { Counts } from '../rows/counts.ts';
+import type { Counts, CountsByKey } from '../rows/counts.ts';
 import { lastSeenIn } from '../rows/day-counts.ts';
 import { readLarger, WindowReader } from '../rows/window-reader.ts';
 import type { Query } from '../rows/window-reader.ts';

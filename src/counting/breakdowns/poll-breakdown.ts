@@ -8,20 +8,12 @@ import { COUNTERS } from '../../base/model.ts';
 import type { Breakdown, Row } from '../../base/model.ts';
 import type { Calendar, CountingPeriod, Span } from '../calendar/calendar.ts';
 import { anyBelow, grandTotal, plus } from '../rows/counts.ts';
-import type { Counts } from '../rows/counts.ts';
-import {
-  checkPlausibility,
-  emptinessOf,
-  needsSecondSum,
-  NOTHING_PENDING,
-} from '../totals/plausibility.ts';
-import type { Candidate, ConfirmationContext, Pending } from '../totals/plausibility.ts';
+import type { Counts, CountsByKey } from '../rows/counts.ts';
+import { accept, NOTHING_PENDING } from '../totals/accept.ts';
+import type { ConfirmationContext, KnownValues, Pending } from '../totals/accept.ts';
 import type { PollClocks, PollNote, PollResult } from '../totals/state.ts';
 import { readLarger, WindowReader } from '../rows/window-reader.ts';
 import type { Query } from '../rows/window-reader.ts';
-
-/** A key is the label value of a series and has an order; that is all. */
-export type CountsByKey = ReadonlyMap<string, Counts>;
 
 export interface AcceptedByKey {
   readonly totals: CountsByKey;
@@ -87,11 +79,11 @@ export async function pollBreakdown(
   const totals = await readLargerByKey(reader, breakdown, period.startMs, expected);
   const today = await readLargerByKey(reader, breakdown, day.startMs, accepted.today);
   const snapshot = createSnapshot(context, { totals, today, day, atMs: clocks.nowMs() });
-  const candidate = candidateOf(state, context, snapshot);
-  const secondSum = needsSecondSum(state.pending, candidate, context)
-    ? grandTotal((await reader.read('day', period.startMs)).sums)
-    : undefined;
-  const verdict = checkPlausibility(state.pending, candidate, context, secondSum);
+  const verdict = accept(state.pending, knownValues(state, context, snapshot), snapshot, {
+    ...context,
+    atMs: snapshot.atMs,
+    periodStartMs: period.startMs,
+  });
   if (verdict.kind === 'pending') {
     return {
       state: { ...state, pending: verdict.pending },
@@ -138,31 +130,21 @@ function createSnapshot(
   };
 }
 
-function candidateOf(
+/** Returns what is known from before a poll; undefined if nothing ever was. */
+function knownValues(
   state: BreakdownState,
   { period, marks }: BreakdownContext,
-  { totals, today, day, atMs }: BreakdownSnapshot,
-): Candidate {
-  const flat = flatCounts(totals);
+  { day }: BreakdownSnapshot,
+): KnownValues | undefined {
+  if (state.snapshot === undefined && marks === undefined) {
+    return undefined;
+  }
   const accepted = acceptedTables(state, period, day);
+  const acceptedMs = accepted.totals && state.snapshot?.atMs;
   return {
-    emptiness: emptinessOf(
-      { totals: flat, today: flatCounts(today) },
-      {
-        totals: accepted.totals && flatCounts(accepted.totals),
-        today: accepted.today && flatCounts(accepted.today),
-      },
-      state.snapshot === undefined && marks === undefined,
-    ),
-    // Each key is compared with its own mark, which it would keep until the period ends.
-    before: {
-      totals: flatCounts(selectKeys(marks?.totals ?? new Map(), new Set(totals.keys()))),
-      atMs: (accepted.totals ? state.snapshot?.atMs : marks?.atMs) ?? period.startMs,
-    },
-    totals: flat,
-    sum: grandTotal(sumOf(totals)),
-    atMs,
-    periodStartMs: period.startMs,
+    accepted,
+    marks: marks?.totals ?? new Map(),
+    atMs: acceptedMs ?? marks?.atMs ?? period.startMs,
   };
 }
 
@@ -233,11 +215,6 @@ function selectKeys(table: CountsByKey, keys: ReadonlySet<string>): CountsByKey 
 
 function anyKeyBelow(table: CountsByKey, expected: CountsByKey): boolean {
   return [...expected].some(([key, counts]) => anyBelow(countsOf(table, key), counts));
-}
-
-/** Returns the counts of all keys in a row, and their sums at the end: many small increases show there. */
-function flatCounts(table: CountsByKey): Counts {
-  return [...[...table.values()].flat(), ...sumOf(table)];
 }
 
 function sumOf(table: CountsByKey): Counts {

@@ -2,6 +2,9 @@
 /** One number per counter of the stream, in the order of `COUNTERS`. */
 export type Counts = readonly number[];
 
+/** A key is the label value of a series and has an order; that is all. */
+export type CountsByKey = ReadonlyMap<string, Counts>;
+
 /** Returns the sum of each of the stream's `counters`, in the order in which a row has them. */
 export function sumCounts(
   rows: readonly { readonly counts: Counts }[],

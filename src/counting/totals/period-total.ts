@@ -3,8 +3,7 @@
  * `day` in one request, else `quarter` in one, else `minute` in chunks that the service does not
  * force into another aggregation.
  */
-import { DAY_MS } from '../../base/duration.ts';
-import { anyBelow, countOf, minus } from '../rows/counts.ts';
+import { anyBelow, countOf, grandTotal, plus } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
 import { isForced, readChunks } from '../rows/window-reader.ts';
 import type { Chunk, WindowReader } from '../rows/window-reader.ts';
@@ -59,64 +58,26 @@ export function sumChunks(chunks: readonly Chunk[]): Counts {
   );
 }
 
-/**
- * Returns the next finer aggregation that agrees with `day` over older days; undefined if there is none, so
- * that no total may be read now. A lag of `day` explains only missing rows of the newest days.
- */
-export async function finerSource(
-  reader: WindowReader,
-  { aggregation }: TotalSource,
-  dayStartMs: number,
-): Promise<TotalSource | undefined> {
-  const fromMs = dayStartMs - OLDER_FROM_MS;
-  const toMs = dayStartMs - OLDER_TO_MS;
-  const byDay = await sumBetween(reader, 'day', fromMs, toMs);
-  // Minutes first: today's are what the coarser aggregation was compared with.
-  if (!(await agreesWithDay(reader, 'minute', byDay, fromMs, toMs))) {
-    return undefined;
-  }
-  return aggregation === 'day' && (await agreesWithDay(reader, 'quarter', byDay, fromMs, toMs))
+/** Returns the next finer aggregation. */
+export function finerSource({ aggregation }: TotalSource): TotalSource {
+  return aggregation === 'day'
     ? { kind: 'unverified', aggregation: 'quarter' }
     : { kind: 'minutes', aggregation: 'minute' };
 }
 
-/** Days so old that no lag of `day` reaches them: two to eight days back. */
-const OLDER_FROM_MS = 8 * DAY_MS;
-const OLDER_TO_MS = 2 * DAY_MS;
+/** So many counts are not twice as many by chance. */
+const MIN_DOUBLED_COUNTS = 20;
+/** Less than this, no correction leaves that a roll-up does not have yet. */
+const MIN_FINER_SHARE = 0.9;
 
 /**
- * Whether an aggregation has the counts that `day` has. `day` may start its windows a day early, at
- * both ends: its sum is at least that of a window that ends a day earlier, and at most that of one
- * that starts a day earlier. True if there is nothing to compare.
+ * Whether a total can replace one by a coarser aggregation, which disagrees with today's minutes. If that one
+ * lags, it lacks rows of the newest days only, so that the finer total is not much lower. It is not just twice
+ * as high, either: then rows are listed twice. `came` is what came meanwhile, by the finer aggregation.
  */
-async function agreesWithDay(
-  reader: WindowReader,
-  aggregation: 'quarter' | 'minute',
-  byDay: Counts | undefined,
-  fromMs: number,
-  toMs: number,
-): Promise<boolean> {
-  if (byDay === undefined) {
-    return true;
-  }
-  const shorter = await sumBetween(reader, aggregation, fromMs, toMs - DAY_MS);
-  if (shorter === undefined) {
-    return true;
-  }
-  const longer = await sumBetween(reader, aggregation, fromMs - DAY_MS, toMs);
-  return longer === undefined || areConsistent(byDay, shorter, longer);
-}
-
-/** Two windows that are open at the end, subtracted. Undefined if another aggregation was forced. */
-async function sumBetween(
-  reader: WindowReader,
-  aggregation: TotalAggregation,
-  fromMs: number,
-  toMs: number,
-): Promise<Counts | undefined> {
-  const after = await reader.read(aggregation, toMs);
-  const all = await reader.read(aggregation, fromMs);
-  return all.aggregation === aggregation && after.aggregation === aggregation
-    ? minus(all.sums, after.sums)
-    : undefined;
+export function isFinerTotal(total: Counts, coarser: Counts, came: Counts): boolean {
+  const twice = plus(coarser, coarser);
+  const isListedTwice =
+    grandTotal(coarser) >= MIN_DOUBLED_COUNTS && areConsistent(total, twice, plus(twice, came));
+  return !isListedTwice && grandTotal(total) >= MIN_FINER_SHARE * grandTotal(coarser);
 }

@@ -3,15 +3,59 @@
  * poll that fails changes nothing (rule 6). README.md has the numbered rules.
  */
 import { MINUTE_MS } from '../../base/duration.ts';
-import { isZero } from '../rows/counts.ts';
+import { countOf, isZero } from '../rows/counts.ts';
+import type { Counts, CountsByKey } from '../rows/counts.ts';
+import { narrowKeyFormat } from '../rows/key-format.ts';
+import type { KeyFormatState } from '../rows/key-format.ts';
 import { WindowReader } from '../rows/window-reader.ts';
-import type { Query } from '../rows/window-reader.ts';
-import { decide, secondAggregation } from './decide.ts';
-import { requestBaseline, requestRecent } from './requests.ts';
-import type { PollContext, PollOutcome, PollPlan, StreamState } from './state.ts';
+import type { Query, WindowResponse } from '../rows/window-reader.ts';
+import { accept, hasLasted, NOTHING_PENDING, POLLS_TO_CONFIRM } from './accept.ts';
+import type { KnownValues } from './accept.ts';
+import { requestBaseline } from './baseline.ts';
+import type { BaselineAnswers, InconsistentAnswers } from './baseline.ts';
+import type { TotalSource } from './period-total.ts';
+import { createSnapshot } from './snapshot.ts';
+import { acceptedValues } from './state.ts';
+import type {
+  Baseline,
+  PollContext,
+  PollNote,
+  PollOutcome,
+  PollPlan,
+  Snapshot,
+  StreamState,
+} from './state.ts';
 
 /** While the key format is ambiguous, a new baseline may be taken after this time. */
 const AMBIGUOUS_KEYS_RETRY_MS = MINUTE_MS;
+
+/** `recent` that doubles from at least this is verified by a baseline: the service may list rows twice. */
+const MIN_DOUBLED_COUNTS = 20;
+
+const TOTAL_SOURCE_NOTES = {
+  day: [],
+  quarter: ['totals_by_quarter'],
+  minute: ['totals_by_minute'],
+} as const satisfies Record<TotalSource['aggregation'], readonly PollNote[]>;
+
+const KEY_FORMAT_NOTES = {
+  ambiguous: [],
+  unknown: ['key_format_unknown'],
+  detected: ['key_format_detected'],
+} as const satisfies Record<KeyFormatState['status'], readonly PollNote[]>;
+
+/** What was read of the last minutes. */
+export interface RecentAnswers {
+  readonly kind: 'recent';
+  /** When the last response came. */
+  readonly atMs: number;
+  /** What came since is added to it. */
+  readonly baseline: Baseline;
+  readonly recent: WindowResponse;
+  readonly keyFormat: KeyFormatState;
+}
+
+export type Answers = RecentAnswers | BaselineAnswers | InconsistentAnswers;
 
 /** Returns what a poll reads: a baseline if there is none, or another one is due. */
 export function planPoll(
@@ -48,9 +92,7 @@ export async function pollStream(
     plan === 'baseline' || state.baseline === undefined
       ? await requestBaseline(state, context, reader)
       : await requestRecent(state, state.baseline, context, reader);
-  const second = secondAggregation(state, answers, context);
-  const confirmation = second && (await reader.read(second, context.period.startMs));
-  return decide(state, answers, context, confirmation);
+  return decide(state, answers, context);
 }
 
 /** Returns the reader of one poll. Windows that are open end now. */
@@ -64,4 +106,131 @@ export function createReader(
     zone: calendar.zone,
     nowMs: () => clocks.nowMs(),
   });
+}
+
+/** Requests `recent` (rule 2). */
+async function requestRecent(
+  state: StreamState,
+  baseline: Baseline,
+  { calendar, clocks }: PollContext,
+  reader: WindowReader,
+): Promise<RecentAnswers> {
+  const recent = await reader.readAgainIfBelow(state.recent, 'minute', baseline.recentStartMs);
+  const keyFormat =
+    recent.aggregation === 'minute'
+      ? narrowKeyFormat(state.keyFormat, recent, calendar.zone)
+      : state.keyFormat;
+  return { kind: 'recent', baseline, recent, keyFormat, atMs: clocks.nowMs() };
+}
+
+/** Returns the next state, and whether the values of the poll are exported. Pure. */
+export function decide(state: StreamState, answers: Answers, context: PollContext): PollOutcome {
+  if (answers.kind === 'inconsistent') {
+    return { state, result: 'pending', notes: ['aggregations_inconsistent'] };
+  }
+  if (answers.kind === 'recent' && !fitsBaseline(state, answers, context)) {
+    return { state: { ...state, baseline: undefined }, result: 'needs baseline', notes: [] };
+  }
+  const { baseline, recent, keyFormat } = answers;
+  const snapshot = createSnapshot(context, baseline, recent, keyFormat, answers.atMs);
+  const verdict = accept(
+    state.pending,
+    knownValues(state, context, snapshot),
+    { totals: tableOf(snapshot.totals), today: tableOf(snapshot.today) },
+    { ...context, atMs: snapshot.atMs, periodStartMs: snapshot.period.startMs },
+  );
+  const isHigh = verdict.kind === 'pending' && verdict.pending.kind === 'higher';
+  if (answers.kind === 'recent' && (isHigh || hasDoubled(state, answers))) {
+    // Verified by a baseline, which compares `day` and `minute`.
+    return { state, result: 'needs baseline', notes: [] };
+  }
+  const { status } = keyFormat;
+  const notes = status === state.keyFormat.status ? [] : KEY_FORMAT_NOTES[status];
+  if (verdict.kind === 'pending') {
+    const { pending, note } = verdict;
+    const waiting = { ...state, keyFormat, pending, ...whilePending(answers, pending.polls) };
+    return { state: waiting, result: 'pending', notes: [...notes, note] };
+  }
+  const totalSource = answers.kind === 'baseline' ? answers.source : state.totalSource;
+  const { aggregation } = totalSource;
+  const sourceNotes =
+    aggregation === state.totalSource.aggregation ? [] : TOTAL_SOURCE_NOTES[aggregation];
+  return {
+    state: {
+      baseline: answers.kind === 'recent' || answers.isReusable ? baseline : undefined,
+      snapshot,
+      totalSource,
+      keyFormat,
+      recent: recent.sums,
+      pending: NOTHING_PENDING,
+    },
+    result: 'accepted',
+    notes: [...notes, ...sourceNotes],
+  };
+}
+
+/**
+ * Returns what the next polls count on. What a baseline has shown is confirmed by baselines, but a first total
+ * of 0, which waits longer: `recent` shows at a low cost when counts come.
+ */
+function whilePending(
+  answers: RecentAnswers | BaselineAnswers,
+  polls: number,
+): Partial<Pick<StreamState, 'baseline' | 'recent'>> {
+  if (answers.kind === 'recent') {
+    return {};
+  }
+  const { baseline, isReusable, recent } = answers;
+  return polls >= POLLS_TO_CONFIRM && isReusable
+    ? { baseline, recent: recent.sums }
+    : { baseline: undefined };
+}
+
+/**
+ * Whether `recent` can be added to the kept baseline: it is of the same aggregation, and the total of the
+ * baseline was accepted. A first total of 0 that was not is read again once there are counts, or to confirm it.
+ */
+function fitsBaseline(
+  { snapshot, pending }: StreamState,
+  { baseline: { recentAtBaseline }, recent }: RecentAnswers,
+  context: PollContext,
+): boolean {
+  const mayConfirmZero = pending.kind === 'lower' && hasLasted(pending, context);
+  return (
+    recent.aggregation === recentAtBaseline.aggregation &&
+    (snapshot !== undefined || (isZero(recent.sums) && !mayConfirmZero))
+  );
+}
+
+function hasDoubled(state: StreamState, { baseline, recent }: RecentAnswers): boolean {
+  const before = state.recent ?? baseline.recentAtBaseline.sums;
+  return recent.sums.some(
+    (count, counter) =>
+      countOf(before, counter) >= MIN_DOUBLED_COUNTS && count >= 2 * countOf(before, counter),
+  );
+}
+
+/** Returns what is known from before a poll; undefined if nothing ever was. */
+function knownValues(
+  state: StreamState,
+  { marks, period }: PollContext,
+  snapshot: Snapshot,
+): KnownValues | undefined {
+  if (state.snapshot === undefined && marks === undefined) {
+    return undefined;
+  }
+  const { totals, today } = acceptedValues(state, snapshot.period, snapshot.day);
+  // A poll that counts on an older baseline may be of the period before.
+  const ofPeriod = snapshot.period.startMs === period.startMs ? marks : undefined;
+  const acceptedMs = totals && state.snapshot?.atMs;
+  return {
+    accepted: { totals: totals && tableOf(totals), today: today && tableOf(today) },
+    marks: tableOf(ofPeriod?.totals ?? totals ?? []),
+    atMs: acceptedMs ?? ofPeriod?.atMs ?? snapshot.period.startMs,
+  };
+}
+
+/** A stream is a table of one key. */
+function tableOf(counts: Counts): CountsByKey {
+  return new Map([['', counts]]);
 }

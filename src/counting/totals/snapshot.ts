@@ -1,17 +1,11 @@
 /** The values of one poll: totals, today's counts, and today's minutes. */
-import { MINUTE_MS } from '../../base/duration.ts';
-import type { Span } from '../calendar/calendar.ts';
 import { isZero, minus, plus } from '../rows/counts.ts';
-import { addWindows, DayCounter, lastSeenIn } from '../rows/day-counts.ts';
+import { DayCounter, lastSeenIn } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
 import { keyParser } from '../rows/key-format.ts';
 import type { KeyFormatState } from '../rows/key-format.ts';
 import type { WindowResponse } from '../rows/window-reader.ts';
-import type { BaselineAnswers } from './requests.ts';
-import type { Baseline, PollContext, Snapshot, StreamState } from './state.ts';
-
-/** How long before the end of a day its last snapshot has all of its minutes. */
-const MAX_SNAPSHOT_AGE_MS = 15 * MINUTE_MS;
+import type { Baseline, PollContext, Snapshot } from './state.ts';
 
 /**
  * Returns the values of a poll: total = periodTotal + (recent - recentAtBaseline), and today likewise,
@@ -21,7 +15,7 @@ export function createSnapshot(
   context: PollContext,
   baseline: Baseline,
   recent: WindowResponse,
-  { keyFormat, lastSeenBeforeMs }: Pick<StreamState, 'keyFormat' | 'lastSeenBeforeMs'>,
+  keyFormat: KeyFormatState,
   atMs: number,
 ): Snapshot {
   const { period, day, periodTotal, todayByMinute } = baseline;
@@ -35,11 +29,7 @@ export function createSnapshot(
     totals: plus(periodTotal, came),
     // Rows that are dated before the day arrived today, but are not of today.
     today: minus(plus(todayByMinute, came), minutes?.before ?? []),
-    order: minutes && {
-      minutes,
-      endMs,
-      lastSeenMs: lastSeenIn(minutes, endMs) ?? lastSeenBeforeMs,
-    },
+    order: minutes && { minutes, endMs, lastSeenMs: lastSeenIn(minutes, endMs) },
   };
 }
 
@@ -58,33 +48,4 @@ function todaysMinutes(
   return counter.addRows(rows, keyParser(keyFormat, window, calendar.zone))
     ? counter.days()[0]
     : undefined;
-}
-
-/** Whether the state says when anybody was last seen before this day. */
-export function isLastSeenKnown({ snapshot, lastSeenBeforeMs }: StreamState, day: Span): boolean {
-  return snapshot?.day.startMs === day.startMs
-    ? lastSeenBeforeMs !== undefined
-    : snapshot?.order !== undefined && day.startMs - snapshot.atMs <= MAX_SNAPSHOT_AGE_MS;
-}
-
-/**
- * Returns when anybody was last seen before the day of a baseline: from the last snapshot, or from the
- * response about the day before.
- */
-export function lastSeenBefore(
-  state: StreamState,
-  { stream, calendar }: Pick<PollContext, 'stream' | 'calendar'>,
-  { day, sinceDayBefore, keyFormat }: Pick<BaselineAnswers, 'day' | 'sinceDayBefore' | 'keyFormat'>,
-): number | undefined {
-  const { snapshot, lastSeenBeforeMs } = state;
-  if (isLastSeenKnown(state, day)) {
-    return snapshot?.day.startMs === day.startMs ? lastSeenBeforeMs : snapshot?.order?.lastSeenMs;
-  }
-  if (sinceDayBefore === undefined) {
-    return undefined;
-  }
-  const counter = new DayCounter(calendar, [calendar.dayBefore(day)], stream);
-  const isParsed = addWindows(counter, [sinceDayBefore], keyFormat, calendar.zone);
-  const counted = isParsed ? counter.days()[0] : undefined;
-  return counted && lastSeenIn(counted);
 }

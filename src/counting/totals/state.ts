@@ -7,15 +7,10 @@ import type { DayCounts } from '../rows/day-counts.ts';
 import { ANY_KEY_FORMAT } from '../rows/key-format.ts';
 import type { KeyFormatState } from '../rows/key-format.ts';
 import type { WindowResponse } from '../rows/window-reader.ts';
+import { NOTHING_PENDING } from './accept.ts';
+import type { ConfirmationContext, Pending, PendingNote } from './accept.ts';
 import { BY_DAY } from './period-total.ts';
 import type { TotalSource } from './period-total.ts';
-import { NOTHING_PENDING } from './plausibility.ts';
-import type {
-  AcceptedTotals,
-  ConfirmationContext,
-  Pending,
-  PlausibilityNote,
-} from './plausibility.ts';
 
 /** Immutable: replaced as a whole. */
 export interface StreamState {
@@ -26,8 +21,6 @@ export interface StreamState {
   /** Sums of `recent` at the last accepted poll. */
   readonly recent: Counts | undefined;
   readonly pending: Pending;
-  /** Start of the newest minute before today that counted anybody. */
-  readonly lastSeenBeforeMs: number | undefined;
 }
 
 export const INITIAL_STATE: StreamState = {
@@ -37,7 +30,6 @@ export const INITIAL_STATE: StreamState = {
   keyFormat: ANY_KEY_FORMAT,
   recent: undefined,
   pending: NOTHING_PENDING,
-  lastSeenBeforeMs: undefined,
 };
 
 /** Returns the last accepted values of a period and of a day. */
@@ -81,7 +73,7 @@ export interface Snapshot {
         readonly minutes: DayCounts;
         /** Minutes that start before this instant had begun at the poll. */
         readonly endMs: number;
-        /** Start of the newest minute, today or the day before, that counted anybody. */
+        /** Start of the newest minute of the day that counted anybody. */
         readonly lastSeenMs: number | undefined;
       }
     | undefined;
@@ -90,6 +82,11 @@ export interface Snapshot {
 /** The clocks of a poll, in milliseconds. */
 export type PollClocks = Pick<Clock, 'nowMs' | 'monotonicMs'>;
 
+export interface AcceptedTotals {
+  readonly totals: Counts;
+  readonly atMs: number;
+}
+
 export interface PollContext extends ConfirmationContext {
   readonly stream: MinuteStream;
   readonly calendar: Calendar;
@@ -97,7 +94,7 @@ export interface PollContext extends ConfirmationContext {
   readonly clocks: PollClocks;
   /** Baselines taken before this moment of the monotonic clock are due for renewal. */
   readonly renewalMs: number;
-  /** The high-water marks of the period from before the start. */
+  /** The high-water marks of the period, of this process and before it. */
   readonly marks: AcceptedTotals | undefined;
 }
 
@@ -105,7 +102,7 @@ export interface PollContext extends ConfirmationContext {
 export type PollPlan = 'recent' | 'baseline';
 
 export type PollNote =
-  | PlausibilityNote
+  | PendingNote
   | 'aggregations_inconsistent'
   | 'totals_by_quarter'
   | 'totals_by_minute'

@@ -1,11 +1,8 @@
 import { expect, test } from 'vitest';
-import {
-  createBaseline,
-  verifiedSource,
-  verifyBaseline,
-} from '../../../src/counting/totals/baseline.ts';
-import type { BaselineReadings, Verification } from '../../../src/counting/totals/baseline.ts';
+import { createBaseline, verifiedSource } from '../../../src/counting/totals/baseline.ts';
+import type { BaselineReadings } from '../../../src/counting/totals/baseline.ts';
 import { BY_DAY } from '../../../src/counting/totals/period-total.ts';
+import type { TotalSource } from '../../../src/counting/totals/period-total.ts';
 import { NOW_MS } from '../../support/owner.ts';
 import { MINUTE_MS, StreamFixture } from '../fixture.ts';
 
@@ -33,48 +30,33 @@ function compared(
   return { comparison: { byMinute: response(byMinute), coarse: response(coarse, aggregation) } };
 }
 
-test.each([
-  ['it has all of the minutes', {}, 'verified'],
-  [
-    'it has who came while it was read',
-    { ...compared(40, 42), recentAtBaseline: response(7) },
-    'verified',
-  ],
-  ['nobody came in the last minutes', { recentBefore: response(0) }, 'unproven'],
-  ['the last minutes are answered by day', { recentBefore: response(40, 'day') }, 'unproven'],
-  ['it was read by minute', { comparison: undefined }, 'by minute'],
-  ['it lacks some', compared(40, 39), 'disagrees'],
-  ['it has more than came meanwhile', compared(40, 41), 'disagrees'],
-  [
-    'it lacks some, and the last minutes lost counts',
-    { ...compared(40, 39), recentAtBaseline: response(0) },
-    'disagrees',
-  ],
-  ['the comparison is forced into quarters', compared(40, 40, 'quarter'), 'other aggregation'],
-  [
-    'today has fewer than its last minutes',
-    { recentBefore: response(41), recentAtBaseline: response(41) },
-    'lacks recent',
-  ],
-] as const satisfies readonly (readonly [string, Partial<BaselineReadings>, Verification])[])(
-  'a total of which %s',
-  (_, readings, verification) => {
-    expect(verifyBaseline({ ...AGREEING, ...readings })).toBe(verification);
-  },
-);
+const BY_MINUTE: TotalSource = { kind: 'minutes', aggregation: 'minute' };
+const VERIFIED: TotalSource = { kind: 'verified', aggregation: 'day' };
+/** All of the last minutes' people, who are not in today's minutes. */
+const RECENT_ONLY = { recentBefore: response(41), recentAtBaseline: response(41) };
 
-test('a total is used if it agrees; one that is proven stays verified', () => {
-  const verified = { kind: 'verified', aggregation: 'day' };
-  const unproven = { recentBefore: response(0) };
-  expect(verifiedSource(AGREEING)).toEqual(verified);
-  expect(verifiedSource({ ...AGREEING, ...unproven })).toEqual(BY_DAY);
-  for (const readings of [
-    compared(40, 39),
-    compared(40, 40, 'quarter'),
-    { recentBefore: response(41), recentAtBaseline: response(41) },
-  ]) {
-    expect(verifiedSource({ ...AGREEING, ...readings })).toBeUndefined();
-  }
+test.each<[string, Partial<BaselineReadings>, TotalSource | undefined]>([
+  ['has all of the minutes', {}, VERIFIED],
+  [
+    'has who came while it was read',
+    { ...compared(40, 42), recentAtBaseline: response(7) },
+    VERIFIED,
+  ],
+  ['is read when nobody came in the last minutes', { recentBefore: response(0) }, BY_DAY],
+  ['is read when they are answered by day', { recentBefore: response(40, 'day') }, BY_DAY],
+  ['is read by minute', { source: BY_MINUTE, comparison: undefined }, BY_MINUTE],
+  ['lacks some', compared(40, 39), undefined],
+  ['has more than came meanwhile', compared(40, 41), undefined],
+  [
+    'lacks some, while the last minutes lost counts',
+    { ...compared(40, 39), recentAtBaseline: response(0) },
+    undefined,
+  ],
+  ['is compared with forced quarters', compared(40, 40, 'quarter'), undefined],
+  ['lacks some of the last minutes, as today does', RECENT_ONLY, undefined],
+  ['has the last minutes, which today lacks', { ...RECENT_ONLY, ...compared(40, 41) }, VERIFIED],
+])('a total that %s', (_, readings, source) => {
+  expect(verifiedSource({ ...AGREEING, ...readings })).toEqual(source);
 });
 
 /** The day has one count, and the last minutes were empty twice. Times are minutes from now. */
@@ -95,15 +77,10 @@ test.each([
     recentBefore: { ...response(0), window },
     recentAtBaseline: { ...response(0), window },
   };
-  const { isReusable: canBeUsed } = createBaseline(context, {
-    kind: 'baseline',
-    day,
-    readings,
-    source: BY_DAY,
+  const order = {
     minutes: [minutes],
-    sinceDayBefore: undefined,
     keyFormat: { status: 'detected', formats: [{ form: 'iso', zone: 'written' }] },
-    atMs: NOW_MS,
-  });
-  expect(canBeUsed).toBe(isReusable);
+  } as const;
+  const baseline = createBaseline(context, day, readings, order, NOW_MS);
+  expect(baseline.isReusable).toBe(isReusable);
 });

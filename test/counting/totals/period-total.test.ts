@@ -1,17 +1,18 @@
 /** The total read by the minute in pieces, of a service that is busy at every chunk boundary. */
 import { expect, test } from 'vitest';
-import { DAY_MS, MINUTE_MS } from '../../../src/base/duration.ts';
+import { MINUTE_MS } from '../../../src/base/duration.ts';
 import { WindowReader } from '../../../src/counting/rows/window-reader.ts';
 import {
   answeredSource,
   BY_DAY,
   finerSource,
+  isFinerTotal,
   totalByMinute,
 } from '../../../src/counting/totals/period-total.ts';
 import type { TotalSource } from '../../../src/counting/totals/period-total.ts';
 import { Zone } from '../../../src/counting/calendar/zone.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
-import { queryFrom, responseOf } from '../../support/responses.ts';
+import { queryFrom } from '../../support/responses.ts';
 import type { Respond } from '../../support/responses.ts';
 import { forcedAbove, SimulatedPeople } from '../../support/simulated-people.ts';
 
@@ -89,66 +90,26 @@ test.each([
   expect(answeredSource(requested, aggregation)).toEqual(source);
 });
 
-/** How many came on each of the last nine days, the oldest first, by aggregation. */
-type Days = Readonly<Partial<Record<string, readonly number[]>>>;
-
-/** Responds with what came since `from`. An aggregation without days is forced into `week`. */
-function respondWith(days: Days): Respond {
-  return ({ aggregation, from }) => {
-    const counts = days[aggregation];
-    const daysBack = Math.round((START_MS - Date.parse(from)) / DAY_MS);
-    const entered = (counts ?? []).slice(9 - daysBack).reduce((sum, count) => sum + count, 0);
-    return responseOf({ x: [entered, 0] }, counts === undefined ? 'week' : aggregation);
-  };
-}
-
-function finerOf(days: Days, source: TotalSource = BY_DAY): Promise<TotalSource | undefined> {
-  return finerSource(readerOf(respondWith(days)), source, START_MS);
-}
-
-const STEADY = [7, 7, 7, 7, 7, 7, 7, 7, 7];
-/** So many fewer on a day in the middle that no day at the edges explains it. */
-const LACKING = STEADY.with(4, -1);
-
-test.each<[string, Days, TotalSource | undefined]>([
-  ['quarters agree, too', { day: STEADY, quarter: STEADY, minute: STEADY }, BY_QUARTER],
-  ['quarters lack somebody', { day: STEADY, quarter: LACKING, minute: STEADY }, BY_MINUTE],
-  [
-    'quarters have somebody more',
-    { day: STEADY, quarter: STEADY.with(4, 15), minute: STEADY },
-    BY_MINUTE,
-  ],
-  ['minutes lack somebody', { day: STEADY, quarter: STEADY, minute: LACKING }, undefined],
-  [
-    'minutes have somebody more',
-    { day: STEADY, quarter: STEADY, minute: STEADY.with(4, 15) },
-    undefined,
-  ],
-  [
-    'days are counted a day early',
-    { day: [...STEADY.slice(1), 0], quarter: STEADY, minute: STEADY },
-    BY_QUARTER,
-  ],
-  ['older days cannot be read by day', { quarter: LACKING, minute: LACKING }, BY_QUARTER],
-  ['older days cannot be read by quarter', { day: STEADY, minute: STEADY }, BY_QUARTER],
-  ['older days cannot be read by minute', { day: STEADY, quarter: STEADY }, BY_QUARTER],
-])('days disagree with today, and %s', async (_, days, source) => {
-  expect(await finerOf(days)).toEqual(source);
-});
-
-test('after quarters, only minutes are left', async () => {
-  const all = { day: STEADY, quarter: STEADY, minute: STEADY };
-  expect(await finerOf(all, BY_QUARTER)).toEqual(BY_MINUTE);
-});
-
 test.each([
-  ['the end', 2],
-  ['the end of the shorter window', 3],
-  ['the start of the longer window', 9],
-])('older days of which %s cannot be read by minute are not compared', async (_, daysBack) => {
-  const reader = readerOf(({ aggregation, from }) => {
-    const isForced = aggregation === 'minute' && Date.parse(from) === START_MS - daysBack * DAY_MS;
-    return responseOf({ x: [isForced ? 700 : 7, 0] }, isForced ? 'day' : aggregation);
-  });
-  expect(await finerSource(reader, BY_QUARTER, START_MS)).toEqual(BY_MINUTE);
+  [VERIFIED, BY_QUARTER],
+  [BY_QUARTER, BY_MINUTE],
+] as const)('finer than %j is %j', (source, finer) => {
+  expect(finerSource(source)).toEqual(finer);
 });
+
+test.each<[string, number, number, number, boolean]>([
+  ['as many', 100, 100, 0, true],
+  ['more', 163, 100, 0, true],
+  ['more than twice as many', 201, 100, 0, true],
+  ['twice as many', 200, 100, 0, false],
+  ['twice as many, and who came meanwhile', 202, 100, 2, false],
+  ['more than who came meanwhile', 203, 100, 2, true],
+  ['twice as few', 38, 19, 0, true],
+  ['fewer by a tenth', 90, 100, 0, true],
+  ['fewer', 89, 100, 0, false],
+])(
+  'a finer total of %s replaces the coarser one: %i of %i',
+  (_, finer, coarser, came, replaces) => {
+    expect(isFinerTotal([finer], [coarser], [came])).toBe(replaces);
+  },
+);

@@ -1,13 +1,7 @@
 /** Which values of a stream a scrape shows: those of the period and day of its time. */
 import { describe, expect, test } from 'vitest';
 import { NOVEMBER } from '../../support/owner.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, polledPeople, START_MS, StreamFixture } from '../fixture.ts';
-
-const LAST_SEEN_MS = START_MS - 7 * MINUTE_MS;
-
-function lastSeenMs(people: StreamFixture): number | undefined {
-  return people.metrics().streams.people?.lastSeenMs;
-}
+import { MINUTE_MS, polledPeople, StreamFixture } from '../fixture.ts';
 
 describe('the time of the scrape', () => {
   test('decides which day it is', async () => {
@@ -19,11 +13,9 @@ describe('the time of the scrape', () => {
     expect(people.totals()).toEqual([47, 39]);
     await people.poll();
     expect(people.today()).toEqual([0, 0]);
-    expect(lastSeenMs(people)).toBe(LAST_SEEN_MS);
     people.nowMs = Date.UTC(2026, 10, 20, 2, 55);
     await people.polls(10);
     expect(people.today()).toEqual([0, 0]);
-    expect(lastSeenMs(people)).toBe(LAST_SEEN_MS);
   });
 
   test('starts a day at once, although its window had people of the day before', async () => {
@@ -31,38 +23,6 @@ describe('the time of the scrape', () => {
     await people.polls(1);
     expect(people.today()).toEqual([0, 0]);
     expect(people.state.totalSource.aggregation).toBe('day');
-  });
-
-  test('shows for 28 days who was last seen on the day before, also after a restart', async () => {
-    const people = new StreamFixture();
-    people.nowMs = Date.UTC(2026, 10, 19, 3, 10);
-    await people.poll();
-    expect(lastSeenMs(people)).toBe(LAST_SEEN_MS);
-    people.nowMs += 27 * DAY_MS;
-    expect(lastSeenMs(people)).toBe(LAST_SEEN_MS);
-    people.nowMs += DAY_MS;
-    expect(lastSeenMs(people)).toBeUndefined();
-  });
-
-  test('shows who was last seen on the day before, after the last poll of that day', async () => {
-    const people = await polledPeople();
-    people.record(START_MS + 2 * HOUR_MS, [1, 0]);
-    people.nowMs = Date.UTC(2026, 10, 19, 3, 10);
-    await people.poll();
-    expect(lastSeenMs(people)).toBe(START_MS + 2 * HOUR_MS);
-  });
-
-  test('shows nobody as last seen while the day before is forced into quarter-hours', async () => {
-    const people = new StreamFixture();
-    people.nowMs = Date.UTC(2026, 10, 19, 3, 10);
-    people.change((response, question) =>
-      question.aggregation === 'minute' && question.from.startsWith('2026-11-18T04:00')
-        ? people.service.respond({ ...question, aggregation: 'quarter' }, people.nowMs)
-        : response,
-    );
-    await people.poll();
-    expect(people.totals()).toEqual([47, 39]);
-    expect(lastSeenMs(people)).toBeUndefined();
   });
 
   test('hides the occupancy 15 minutes after the last successful poll', async () => {

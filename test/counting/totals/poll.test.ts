@@ -1,15 +1,12 @@
-/** What follows from the last minutes, one condition at a time. */
+/** What is planned, and what follows from the last minutes, one condition at a time. */
 import { expect, test } from 'vitest';
-import { ServiceError } from '../../../src/base/errors.ts';
-import { decide, secondAggregation } from '../../../src/counting/totals/decide.ts';
-import { needsSecondSum, NOTHING_PENDING } from '../../../src/counting/totals/plausibility.ts';
-import type { Candidate, Pending } from '../../../src/counting/totals/plausibility.ts';
-import type { RecentAnswers } from '../../../src/counting/totals/requests.ts';
-import { planPoll, pollStream } from '../../../src/counting/totals/poll.ts';
+import { NOTHING_PENDING } from '../../../src/counting/totals/accept.ts';
+import type { Pending } from '../../../src/counting/totals/accept.ts';
+import { decide, planPoll, pollStream } from '../../../src/counting/totals/poll.ts';
+import type { RecentAnswers } from '../../../src/counting/totals/poll.ts';
 import type { StreamState } from '../../../src/counting/totals/state.ts';
 import { queryFrom } from '../../support/responses.ts';
-import { NOVEMBER, NOW_MS } from '../../support/owner.ts';
-import { DAY_MS, HOUR_MS, loginsOf, MINUTE_MS, polledPeople, StreamFixture } from '../fixture.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, polledPeople, StreamFixture } from '../fixture.ts';
 
 /** A response about the last minutes, after an accepted poll. */
 function recentOf(
@@ -32,6 +29,7 @@ test.each([
   ['the other one does', [5, 20], [5, 40], 'needs baseline'],
   ['one does not quite double', [20, 5], [39, 5], 'accepted'],
   ['one doubles from less than 20', [19, 5], [38, 5], 'accepted'],
+  ['one rises implausibly', [19, 5], [1_100, 5], 'needs baseline'],
 ] as const)('the last minutes are verified when %s', async (_, before, sums, result) => {
   const people = await polledPeople();
   const state = { ...people.state, recent: before };
@@ -47,16 +45,17 @@ test('the last minutes in another aggregation need a new baseline, and change no
   });
 });
 
-test.each<[Pending['kind'], Pending, string]>([
-  ['nothing', NOTHING_PENDING, 'pending'],
-  ['empty', { kind: 'empty', polls: 2, sinceMs: -HOUR_MS }, 'needs baseline'],
-  ['increase', { kind: 'increase', sum: 9_000, sinceMs: -HOUR_MS }, 'pending'],
+test.each<[string, Pending, string]>([
+  ['nothing is', NOTHING_PENDING, 'pending'],
+  ['a lower total is', { kind: 'lower', polls: 2, sinceMs: -HOUR_MS }, 'needs baseline'],
+  ['a higher one is', { kind: 'higher', polls: 2, sinceMs: -HOUR_MS }, 'pending'],
 ])(
-  'a first total of 0 is read again after an hour, while %s is pending',
-  async (_, pending, end) => {
-    const people = await polledPeople();
-    const state = { ...people.state, snapshot: undefined, pending };
-    expect(decide(state, recentOf(people, [0, 0]), people.context()).result).toBe(end);
+  'a first total of 0 is read again after an hour: while %s pending',
+  async (_, pending, result) => {
+    const people = new StreamFixture({ records: [] });
+    await people.polls(3);
+    const state = { ...people.state, pending };
+    expect(decide(state, recentOf(people, [0, 0]), people.context()).result).toBe(result);
   },
 );
 
@@ -98,25 +97,13 @@ test('an ambiguous format is read again a minute after the baseline, if the last
 
 test('an implausible baseline after empty responses is not used until it is confirmed', async () => {
   const people = await polledPeople();
-  const pending: Pending = { kind: 'empty', polls: 2, sinceMs: people.monotonicMs };
+  const pending: Pending = { kind: 'lower', polls: 2, sinceMs: people.monotonicMs };
   const state: StreamState = { ...people.state, pending };
   people.record(people.nowMs - 2 * HOUR_MS, [90_000, 0]);
   const query = queryFrom((question) => people.respond(question));
   const outcome = await pollStream(state, 'baseline', people.context(), query);
   expect(outcome.result).toBe('pending');
-  expect(outcome.state.baseline).toBe(state.baseline);
-});
-
-test('a poll succeeds without a response about the day before', async () => {
-  const people = new StreamFixture({ records: [[5 * DAY_MS, [40, 38]]] });
-  people.change((response, { aggregation, from }) => {
-    if (aggregation === 'minute' && from.startsWith('2026-11-17')) {
-      throw new ServiceError('unreachable', 'closed');
-    }
-    return response;
-  });
-  await people.poll();
-  expect(people.totals()).toEqual([40, 38]);
+  expect(outcome.state).toMatchObject({ baseline: undefined, snapshot: state.snapshot });
 });
 
 test('a minute that starts now has begun', async () => {
@@ -142,48 +129,4 @@ test('a poll that is as always has no notes', async () => {
   await people.polls(60);
   expect(people.requests.length).toBeGreaterThan(1);
   expect(people.notes).toEqual([]);
-});
-
-test('an increase is counted from the last accepted total, not from the highest one', async () => {
-  let total = 9_000;
-  const logins = loginsOf(() => total);
-  await logins.polls(60);
-  total = 5_000;
-  await logins.polls(60);
-  expect([logins.totals(), logins.excess()]).toEqual([[9_000], [4_000]]);
-  total = 7_500;
-  await logins.polls(1);
-  expect(logins.notes).toEqual(['increase_pending']);
-});
-
-const IMPLAUSIBLE: Candidate = {
-  emptiness: 'none',
-  before: { totals: [400], atMs: NOW_MS - MINUTE_MS },
-  totals: [90_000],
-  sum: 90_000,
-  atMs: NOW_MS,
-  periodStartMs: NOVEMBER.startMs,
-};
-const SEEN: Pending = { kind: 'increase', sum: 90_000, sinceMs: 0 };
-
-test.each<[string, Pending, Partial<Candidate>, boolean]>([
-  ['it was seen before', SEEN, {}, true],
-  ['it is seen for the first time', NOTHING_PENDING, {}, false],
-  ['something else is pending', { kind: 'empty', polls: 1, sinceMs: 0 }, {}, false],
-  ['it is empty now', SEEN, { emptiness: 'unexpected' }, false],
-  ['it is plausible now', SEEN, { totals: [401] }, false],
-  ['it is lower than it was', SEEN, { sum: 89_999 }, false],
-  ['it has lasted for an hour', { ...SEEN, sinceMs: -HOUR_MS }, {}, false],
-])('an increase is compared with a second aggregation: %s', (_, pending, changes, isNeeded) => {
-  const times = { monotonicMs: 0, reconcileIntervalMs: HOUR_MS };
-  expect(needsSecondSum(pending, { ...IMPLAUSIBLE, ...changes }, times)).toBe(isNeeded);
-});
-
-test('what is inconsistent, or needs a baseline, is compared with no second aggregation', async () => {
-  const people = await polledPeople();
-  const state: StreamState = { ...people.state, pending: SEEN };
-  const context = people.context();
-  expect(secondAggregation(state, { kind: 'inconsistent' }, context)).toBeUndefined();
-  expect(secondAggregation(state, recentOf(people, [90_000, 0], 'day'), context)).toBeUndefined();
-  expect(secondAggregation(state, recentOf(people, [90_000, 0]), context)).toBe('quarter');
 });

@@ -1,9 +1,9 @@
 /** Which low responses a baseline requests once more (rule 3). */
 import { expect, test } from 'vitest';
 import type { AggregatedResponse } from '../../../src/base/model.ts';
+import { requestBaseline } from '../../../src/counting/totals/baseline.ts';
 import type { TotalSource } from '../../../src/counting/totals/period-total.ts';
 import { createReader } from '../../../src/counting/totals/poll.ts';
-import { requestBaseline } from '../../../src/counting/totals/requests.ts';
 import { INITIAL_STATE } from '../../../src/counting/totals/state.ts';
 import { queryFrom, responseOf } from '../../support/responses.ts';
 import type { Requested } from '../../support/responses.ts';
