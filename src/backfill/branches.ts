@@ -102,7 +102,6 @@ interface BranchReplay {
   /** Its place among the known keys. */
   readonly index: number;
   readonly site: Site;
-  lastSeenMs: number | undefined;
 }
 
 /**
@@ -124,7 +123,6 @@ export function replayBranches(
       key,
       index: index < 0 ? keys.length : index,
       site: new Site(calendar, timezone, own ?? others),
-      lastSeenMs: undefined,
     };
   });
   /** The day of the last instant, and how many of its windows were over. */
@@ -138,15 +136,13 @@ export function replayBranches(
       today !== counted?.today &&
       daysBefore &&
       [...daysBefore, ...days.slice(0, days.indexOf(today)).map(asPastDay)].slice(-HISTORY_DAYS);
-    for (const branch of branches) {
-      const { site, index } = branch;
+    for (const { site, index } of branches) {
       if (past) {
         const pastDays = past.map((day) => pastDayOfKey(calendar, day, index));
         site.historyRead(createHistory(calendar, today.day, pastDays, PAST_WINDOW_MS));
       }
       const minutes = todayOfKey(calendar, over, { sums: NO_SUMS, endMs }, index);
-      branch.lastSeenMs = lastSeenIn(minutes) ?? branch.lastSeenMs;
-      const order = { minutes, endMs, lastSeenMs: branch.lastSeenMs };
+      const order = { minutes, endMs, lastSeenMs: lastSeenIn(minutes) };
       site.counted({ day: today.day, atMs: endMs, order });
     }
     counted = { today, windows };

@@ -16,7 +16,7 @@ import {
   readKeys,
 } from '../counting/rows/key-format.ts';
 import type { KeyFormatState } from '../counting/rows/key-format.ts';
-import { addWindows, DayCounter, lastSeenIn } from '../counting/rows/day-counts.ts';
+import { DayCounter } from '../counting/rows/day-counts.ts';
 import type { DayCounts } from '../counting/rows/day-counts.ts';
 import { isForced, readByMinute, readChunks } from '../counting/rows/window-reader.ts';
 import { areConsistent, sumChunks } from '../counting/totals/period-total.ts';
@@ -34,8 +34,6 @@ export interface Minutes {
 export interface MinuteHistory extends Minutes {
   /** The service's sums of the same range by `day`, for comparison only. */
   readonly byDay: Counts;
-  /** The newest minute with counts on the day before the range, if it was read. */
-  readonly lastSeenBeforeMs: number | undefined;
 }
 
 export interface MinuteRange {
@@ -60,7 +58,6 @@ const MAX_TIME_OF_DAY_WINDOW_MS = 12 * 60 * MINUTE_MS;
 export async function readMinuteHistory(
   range: MinuteRange,
   formatBefore: KeyFormatState,
-  needsDayBefore: boolean,
 ): Promise<MinuteHistory> {
   const { reader, span } = range;
   let byDay = await reader.read('day', span.startMs, span.endMs);
@@ -71,10 +68,7 @@ export async function readMinuteHistory(
     minutes = grandTotal(again.sums) >= grandTotal(minutes.sums) ? again : minutes;
     byDay = await reader.read('day', span.startMs, span.endMs);
   }
-  const lastSeenBeforeMs = needsDayBefore
-    ? await lastSeenBefore(range, minutes.keyFormat)
-    : undefined;
-  return { ...minutes, byDay: byDay.sums, lastSeenBeforeMs };
+  return { ...minutes, byDay: byDay.sums };
 }
 
 /** Reads a range once, without a comparison. Throws a ServiceError if the key format is unknown. */
@@ -183,16 +177,4 @@ async function detectRangeFormat(
     throw new ServiceError('malformed', 'unknown minute key format, history unavailable');
   }
   return { status: 'detected', formats: [written] };
-}
-
-async function lastSeenBefore(
-  { reader, stream, calendar, span }: MinuteRange,
-  keyFormat: KeyFormatState,
-): Promise<number | undefined> {
-  const dayBefore = calendar.dayBefore(calendar.dayAt(span.startMs));
-  const response = await reader.read('minute', dayBefore.startMs, span.startMs);
-  const chunks = (await readByMinute(reader, response, MAX_DAY_CHUNKS)) ?? [];
-  const counter = new DayCounter(calendar, [dayBefore], stream);
-  const [counted] = addWindows(counter, chunks, keyFormat, calendar.zone) ? counter.days() : [];
-  return counted && lastSeenIn(counted);
 }

@@ -66,7 +66,6 @@ export function createReader(service: Service, log: Logger, stop: AbortSignal): 
         const history = await readMinuteHistory(
           { reader, stream, calendar, span },
           formats[stream] ?? ANY_KEY_FORMAT,
-          firstDay.startMs === startMs,
         );
         formats[stream] = history.keyFormat;
         streams[stream] = history;

@@ -123,16 +123,13 @@ function limit(metrics: CustomerMetrics, maxValues: MaxValues): CustomerMetrics 
 interface ReplayedDay {
   readonly counted: DayCounts;
   readonly totalsBefore: Counts;
-  readonly lastSeenBeforeMs: number | undefined;
 }
 
 function replayedDays(stream: MinuteStream, history: MinuteHistory): readonly ReplayedDay[] {
   let totals: Counts = COUNTERS[stream].map(() => 0);
-  let lastSeenMs = history.lastSeenBeforeMs;
   return history.days.map((counted) => {
-    const replayed = { counted, totalsBefore: totals, lastSeenBeforeMs: lastSeenMs };
+    const replayed = { counted, totalsBefore: totals };
     totals = plus(totals, positiveSums(counted));
-    lastSeenMs = lastSeenIn(counted) ?? lastSeenMs;
     return replayed;
   });
 }
@@ -147,7 +144,7 @@ function snapshotAt(
   if (found === undefined) {
     return undefined;
   }
-  const { counted, totalsBefore, lastSeenBeforeMs } = found;
+  const { counted, totalsBefore } = found;
   const minutes = stepsUntil(counted, atMs + LAST_SECOND_MS);
   const today = positiveSums(minutes);
   return {
@@ -156,6 +153,6 @@ function snapshotAt(
     atMs,
     totals: plus(totalsBefore, today),
     today,
-    order: { minutes, endMs: atMs + 1, lastSeenMs: lastSeenIn(minutes) ?? lastSeenBeforeMs },
+    order: { minutes, endMs: atMs + 1, lastSeenMs: lastSeenIn(minutes) },
   };
 }

@@ -71,7 +71,6 @@ test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
     const history = await readMinuteHistory(
       { reader, stream: 'people', calendar, span: { startMs, endMs } },
       ANY_KEY_FORMAT,
-      true,
     );
 
     function servedBefore(atMs: number): number[] {

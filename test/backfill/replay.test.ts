@@ -42,7 +42,6 @@ function minutes(
     sums: [],
     keyFormat: ANY_KEY_FORMAT,
     byDay: [],
-    lastSeenBeforeMs: undefined,
   };
 }
 
@@ -67,7 +66,7 @@ function replay(times: readonly string[], changes: Partial<PeriodHistory> = {}) 
         }),
         logins: minutes('logins', { '24 09:00': [7] }),
       },
-      daysBefore: {},
+      daysBefore: { people: [], logins: [] },
       ...changes,
     },
     times.map(at),
@@ -166,7 +165,7 @@ describe('the estimate', () => {
     const { zone } = CALENDAR;
     const reader = new WindowReader({ query, stream: 'people', zone, nowMs: () => span.endMs });
     const range = { reader, stream: 'people', calendar: CALENDAR, span } as const;
-    const history = await readMinuteHistory(range, ISO, false);
+    const history = await readMinuteHistory(range, ISO);
     const firstDay = CALENDAR.dayAt(times[0] ?? NaN);
     const before = await readDaysBefore(query, 'people', CALENDAR, firstDay, ISO, PERIOD.startMs);
     const samples = replayPeriod(

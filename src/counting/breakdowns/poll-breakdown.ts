@@ -143,7 +143,7 @@ function knownValues(
   const acceptedMs = accepted.totals && state.snapshot?.atMs;
   return {
     accepted,
-    marks: marks?.totals ?? new Map(),
+    marks: marks?.totals ?? accepted.totals ?? new Map(),
     atMs: acceptedMs ?? marks?.atMs ?? period.startMs,
   };
 }
