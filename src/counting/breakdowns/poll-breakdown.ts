@@ -10,7 +10,8 @@ import type { Calendar, CountingPeriod, Span } from '../calendar/calendar.ts';
 import { anyBelow, grandTotal, plus } from '../rows/counts.ts';
 import type { Counts, CountsByKey } from '../rows/counts.ts';
 import { accept, NOTHING_PENDING } from '../totals/accept.ts';
-import type { ConfirmationContext, KnownValues, Pending } from '../totals/accept.ts';
+import type { ConfirmationContext, Pending } from '../totals/accept.ts';
+import { acceptedValues } from '../totals/state.ts';
 import type { PollClocks, PollNote, PollResult } from '../totals/state.ts';
 import { readLarger, WindowReader } from '../rows/window-reader.ts';
 import type { Query } from '../rows/window-reader.ts';
@@ -74,16 +75,13 @@ export async function pollBreakdown(
     nowMs: () => clocks.nowMs(),
   });
   const day = calendar.dayAt(clocks.nowMs());
-  const accepted = acceptedTables(state, period, day);
+  const accepted = acceptedValues(state, period, day);
   const expected = accepted.totals ?? marks?.totals;
   const totals = await readLargerByKey(reader, breakdown, period.startMs, expected);
   const today = await readLargerByKey(reader, breakdown, day.startMs, accepted.today);
   const snapshot = createSnapshot(context, { totals, today, day, atMs: clocks.nowMs() });
-  const verdict = accept(state.pending, knownValues(state, context, snapshot), snapshot, {
-    ...context,
-    atMs: snapshot.atMs,
-    periodStartMs: period.startMs,
-  });
+  const known = { snapshot: state.snapshot, marks };
+  const verdict = accept(state.pending, known, snapshot, context);
   if (verdict.kind === 'pending') {
     return {
       state: { ...state, pending: verdict.pending },
@@ -96,20 +94,6 @@ export async function pollBreakdown(
     state: { snapshot, pending: NOTHING_PENDING },
     result: 'accepted',
     notes: dropsFirstKeys ? ['breakdown_keys_dropped'] : [],
-  };
-}
-
-/** Returns the last accepted tables of the period and the day. */
-function acceptedTables(
-  { snapshot }: BreakdownState,
-  period: CountingPeriod,
-  day: Span,
-): { readonly totals: CountsByKey | undefined; readonly today: CountsByKey | undefined } {
-  const isOfPeriod = snapshot?.period.startMs === period.startMs;
-  const isOfDay = snapshot?.day.startMs === day.startMs;
-  return {
-    totals: isOfPeriod ? snapshot.totals : undefined,
-    today: isOfDay ? snapshot.today : undefined,
   };
 }
 
@@ -127,24 +111,6 @@ function createSnapshot(
     totals: selectKeys(totals, keys),
     today: selectKeys(today, keys),
     droppedKeys: [...totals.keys()].filter((key) => !keys.has(key)).length,
-  };
-}
-
-/** Returns what is known from before a poll; undefined if nothing ever was. */
-function knownValues(
-  state: BreakdownState,
-  { period, marks }: BreakdownContext,
-  { day }: BreakdownSnapshot,
-): KnownValues | undefined {
-  if (state.snapshot === undefined && marks === undefined) {
-    return undefined;
-  }
-  const accepted = acceptedTables(state, period, day);
-  const acceptedMs = accepted.totals && state.snapshot?.atMs;
-  return {
-    accepted,
-    marks: marks?.totals ?? accepted.totals ?? new Map(),
-    atMs: acceptedMs ?? marks?.atMs ?? period.startMs,
   };
 }
 

@@ -4,6 +4,7 @@
  * wrong until the period ends.
  */
 import { DAY_MS, MINUTE_MS } from '../../base/duration.ts';
+import type { Span } from '../calendar/calendar.ts';
 import { anyBelow, countOf, isZero } from '../rows/counts.ts';
 import type { Counts, CountsByKey } from '../rows/counts.ts';
 
@@ -25,31 +26,26 @@ export type Pending =
 
 export const NOTHING_PENDING: Pending = { kind: 'nothing' };
 
-/** The values of a poll. A stream is a table of one key. */
-export interface PolledValues {
-  /** Since the period started, and since the day started. */
+/** The values of a poll by key: the totals of a period, and the counts of a day. A stream has one key. */
+export interface TableSnapshot {
+  readonly period: Pick<Span, 'startMs'>;
+  readonly day: Pick<Span, 'startMs'>;
+  readonly atMs: number;
   readonly totals: CountsByKey;
   readonly today: CountsByKey;
 }
 
 /** What is known from before a poll. */
 export interface KnownValues {
-  /** The last accepted values of the same period and day, if there are any. */
-  readonly accepted: { readonly [Name in keyof PolledValues]: CountsByKey | undefined };
-  /** The high-water marks of the period: an increase up to them changes no counter. */
-  readonly marks: CountsByKey;
-  /** When the accepted values or the marks were read. */
-  readonly atMs: number;
+  /** The last accepted values. */
+  readonly snapshot: TableSnapshot | undefined;
+  /** The high-water marks of the same period: an increase up to them changes no counter. */
+  readonly marks: Pick<TableSnapshot, 'totals' | 'atMs'> | undefined;
 }
 
 export interface ConfirmationContext {
   readonly monotonicMs: number;
   readonly reconcileIntervalMs: number;
-}
-
-export interface AcceptContext extends ConfirmationContext {
-  readonly atMs: number;
-  readonly periodStartMs: number;
 }
 
 export type PendingNote = 'empty_response_pending' | 'decrease_pending' | 'increase_pending';
@@ -66,24 +62,23 @@ export type Verdict =
 /**
  * Accepts the values of a poll, or says what they wait for. A first total of 0 waits for a reconcile
  * interval, too.
- *
- * @param known undefined if nothing was ever accepted, also before the start
  */
 export function accept(
   pending: Pending,
-  known: KnownValues | undefined,
-  now: PolledValues,
-  context: AcceptContext,
+  known: KnownValues,
+  now: TableSnapshot,
+  context: ConfirmationContext,
 ): Verdict {
-  const note = implausibilityOf(known, now, context);
+  const note = implausibilityOf(known, now);
   if (note === undefined) {
     return { kind: 'accepted' };
   }
   const kind = note === 'increase_pending' ? 'higher' : 'lower';
   const before = pending.kind === kind ? pending : { polls: 0, sinceMs: context.monotonicMs };
   const next = { kind, polls: before.polls + 1, sinceMs: before.sinceMs } as const;
-  const isFirstZero = known === undefined && kind === 'lower';
-  return next.polls >= POLLS_TO_CONFIRM && (!isFirstZero || hasLasted(next, context))
+  const isFirst = known.snapshot === undefined && known.marks === undefined;
+  const mustLast = isFirst && kind === 'lower';
+  return next.polls >= POLLS_TO_CONFIRM && (!mustLast || hasLasted(next, context))
     ? { kind: 'accepted' }
     : { kind: 'pending', pending: next, note };
 }
@@ -98,12 +93,14 @@ export function hasLasted(
 
 /** Returns why the values must be confirmed; undefined if they need not. */
 function implausibilityOf(
-  known: KnownValues | undefined,
-  now: PolledValues,
-  context: AcceptContext,
+  { snapshot, marks }: KnownValues,
+  now: TableSnapshot,
 ): PendingNote | undefined {
-  const { totals, today } = known?.accepted ?? {};
-  if (isImplausiblyHigh(known, now.totals, context)) {
+  const ofPeriod = snapshot?.period.startMs === now.period.startMs ? snapshot : undefined;
+  const totals = ofPeriod?.totals;
+  const today = snapshot?.day.startMs === now.day.startMs ? snapshot.today : undefined;
+  const sinceMs = ofPeriod?.atMs ?? marks?.atMs ?? now.period.startMs;
+  if (isImplausiblyHigh(now, marks?.totals ?? totals ?? new Map(), sinceMs)) {
     return 'increase_pending';
   }
   // In a new period, there may be counts already.
@@ -130,33 +127,33 @@ function isLower(now: CountsByKey, before: CountsByKey = new Map()): boolean {
  * 1,000 a minute, or more than doubles a total a day into the period.
  */
 function isImplausiblyHigh(
-  known: KnownValues | undefined,
-  totals: CountsByKey,
-  { atMs, periodStartMs }: AcceptContext,
+  { totals, atMs, period }: TableSnapshot,
+  before: CountsByKey,
+  sinceMs: number,
 ): boolean {
-  const minutes = (atMs - (known?.atMs ?? periodStartMs)) / MINUTE_MS;
-  const isDayOld = atMs - periodStartMs >= DAY_MS;
-  function isHigh(now: Counts, before: Counts): boolean {
-    return now.some((total, counter) => {
-      const marked = countOf(before, counter);
-      const increase = total - marked;
+  const minutes = (atMs - sinceMs) / MINUTE_MS;
+  const isDayOld = atMs - period.startMs >= DAY_MS;
+  function isHigh(counts: Counts, countsBefore: Counts): boolean {
+    return counts.some((count, counter) => {
+      const countBefore = countOf(countsBefore, counter);
+      const increase = count - countBefore;
       return (
         increase > MAX_INCREASE &&
         (increase > MAX_INCREASE_PER_MINUTE * minutes ||
-          (isDayOld && marked > 0 && total > 2 * marked))
+          (isDayOld && countBefore > 0 && count > 2 * countBefore))
       );
     });
   }
   const sums: number[] = [];
   const sumsBefore: number[] = [];
-  for (const [key, now] of totals) {
-    const before = known?.marks.get(key) ?? [];
-    if (isHigh(now, before)) {
+  for (const [key, counts] of totals) {
+    const countsBefore = before.get(key) ?? [];
+    if (isHigh(counts, countsBefore)) {
       return true;
     }
-    now.forEach((total, counter) => {
-      sums[counter] = countOf(sums, counter) + total;
-      sumsBefore[counter] = countOf(sumsBefore, counter) + countOf(before, counter);
+    counts.forEach((count, counter) => {
+      sums[counter] = countOf(sums, counter) + count;
+      sumsBefore[counter] = countOf(sumsBefore, counter) + countOf(countsBefore, counter);
     });
   }
   return isHigh(sums, sumsBefore);

@@ -10,12 +10,11 @@ import type { KeyFormatState } from '../rows/key-format.ts';
 import { WindowReader } from '../rows/window-reader.ts';
 import type { Query, WindowResponse } from '../rows/window-reader.ts';
 import { accept, hasLasted, NOTHING_PENDING, POLLS_TO_CONFIRM } from './accept.ts';
-import type { KnownValues } from './accept.ts';
+import type { TableSnapshot } from './accept.ts';
 import { requestBaseline } from './baseline.ts';
 import type { BaselineAnswers, InconsistentAnswers } from './baseline.ts';
 import type { TotalSource } from './period-total.ts';
 import { createSnapshot } from './snapshot.ts';
-import { acceptedValues } from './state.ts';
 import type {
   Baseline,
   PollContext,
@@ -133,12 +132,14 @@ export function decide(state: StreamState, answers: Answers, context: PollContex
   }
   const { baseline, recent, keyFormat } = answers;
   const snapshot = createSnapshot(context, baseline, recent, keyFormat, answers.atMs);
-  const verdict = accept(
-    state.pending,
-    knownValues(state, context, snapshot),
-    { totals: tableOf(snapshot.totals), today: tableOf(snapshot.today) },
-    { ...context, atMs: snapshot.atMs, periodStartMs: snapshot.period.startMs },
-  );
+  // A poll that counts on an older baseline may be of the period before.
+  const isOfPeriod = snapshot.period.startMs === context.period.startMs;
+  const marks = isOfPeriod ? context.marks : undefined;
+  const known = {
+    snapshot: state.snapshot && tablesOf(state.snapshot),
+    marks: marks && { ...marks, totals: tableOf(marks.totals) },
+  };
+  const verdict = accept(state.pending, known, tablesOf(snapshot), context);
   const isHigh = verdict.kind === 'pending' && verdict.pending.kind === 'higher';
   if (answers.kind === 'recent' && (isHigh || hasDoubled(state, answers))) {
     // Verified by a baseline, which compares `day` and `minute`.
@@ -210,27 +211,11 @@ function hasDoubled(state: StreamState, { baseline, recent }: RecentAnswers): bo
   );
 }
 
-/** Returns what is known from before a poll; undefined if nothing ever was. */
-function knownValues(
-  state: StreamState,
-  { marks, period }: PollContext,
-  snapshot: Snapshot,
-): KnownValues | undefined {
-  if (state.snapshot === undefined && marks === undefined) {
-    return undefined;
-  }
-  const { totals, today } = acceptedValues(state, snapshot.period, snapshot.day);
-  // A poll that counts on an older baseline may be of the period before.
-  const ofPeriod = snapshot.period.startMs === period.startMs ? marks : undefined;
-  const acceptedMs = totals && state.snapshot?.atMs;
-  return {
-    accepted: { totals: totals && tableOf(totals), today: today && tableOf(today) },
-    marks: tableOf(ofPeriod?.totals ?? totals ?? []),
-    atMs: acceptedMs ?? ofPeriod?.atMs ?? snapshot.period.startMs,
-  };
-}
-
 /** A stream is a table of one key. */
 function tableOf(counts: Counts): CountsByKey {
   return new Map([['', counts]]);
+}
+
+function tablesOf(snapshot: Snapshot): TableSnapshot {
+  return { ...snapshot, totals: tableOf(snapshot.totals), today: tableOf(snapshot.today) };
 }

@@ -32,17 +32,19 @@ export const INITIAL_STATE: StreamState = {
   pending: NOTHING_PENDING,
 };
 
-/** Returns the last accepted values of a period and of a day. */
-export function acceptedValues(
-  { snapshot }: StreamState,
+/** Returns the last accepted values of a period and of a day; of a stream, or by key. */
+export function acceptedValues<Values>(
+  { snapshot }: { readonly snapshot: (Record<'totals' | 'today', Values> & PolledAt) | undefined },
   period: CountingPeriod,
   day: Span,
-): { readonly totals: Counts | undefined; readonly today: Counts | undefined } {
+): Record<'totals' | 'today', Values | undefined> {
   return {
     totals: snapshot?.period.startMs === period.startMs ? snapshot.totals : undefined,
     today: snapshot?.day.startMs === day.startMs ? snapshot.today : undefined,
   };
 }
+
+type PolledAt = Pick<Snapshot, 'period' | 'day'>;
 
 /** The readings of rule 1, from which later polls count on. */
 export interface Baseline {

@@ -12,7 +12,7 @@ import { BY_DAY } from '../../../src/counting/totals/period-total.ts';
 import type { TotalSource } from '../../../src/counting/totals/period-total.ts';
 import { planPoll, pollStream } from '../../../src/counting/totals/poll.ts';
 import type { PollResult, StreamState } from '../../../src/counting/totals/state.ts';
-import { COPENHAGEN, NOVEMBER, NOW_MS } from '../../support/owner.ts';
+import { CALENDAR, COPENHAGEN, NOVEMBER, NOW_MS } from '../../support/owner.ts';
 import { queryFrom } from '../../support/responses.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, polledPeople } from '../fixture.ts';
 import type { StreamFixture, StreamOptions } from '../fixture.ts';
@@ -56,15 +56,16 @@ test('confirmation', async () => {
   function table(count: number) {
     return new Map([['', [count]]]);
   }
-  const accepted = { totals: table(400), today: table(40) };
-  const known = { accepted, marks: table(400), atMs: NOW_MS - MINUTE_MS };
+  const at = { period: NOVEMBER, day: CALENDAR.dayAt(NOW_MS) };
+  const before = { ...at, totals: table(400), today: table(40), atMs: NOW_MS - MINUTE_MS };
   function poll(total: number, { polls = 1, isFirst = false, isIntervalOver = false } = {}) {
     return (kind: Pending['kind']): string => {
-      const before = kind === 'nothing' ? NOTHING_PENDING : { ...examples[kind], polls };
-      const now = { totals: table(total), today: table(40) };
-      const verdict = accept(before, isFirst ? undefined : known, now, {
-        atMs: NOW_MS,
-        periodStartMs: NOVEMBER.startMs,
+      const pending = kind === 'nothing' ? NOTHING_PENDING : { ...examples[kind], polls };
+      const known = isFirst
+        ? { snapshot: undefined, marks: undefined }
+        : { snapshot: before, marks: before };
+      const now = { ...at, totals: table(total), today: table(40), atMs: NOW_MS };
+      const verdict = accept(pending, known, now, {
         monotonicMs: HOUR_MS - Number(!isIntervalOver),
         reconcileIntervalMs: HOUR_MS,
       });
