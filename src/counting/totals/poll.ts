@@ -3,7 +3,7 @@
  * poll that fails changes nothing (rule 6). README.md has the numbered rules.
  */
 import { MINUTE_MS } from '../../base/duration.ts';
-import { countOf, isZero } from '../rows/counts.ts';
+import { countOf, isZero, plus } from '../rows/counts.ts';
 import type { Counts, CountsByKey } from '../rows/counts.ts';
 import { narrowKeyFormat } from '../rows/key-format.ts';
 import type { KeyFormatState } from '../rows/key-format.ts';
@@ -216,6 +216,9 @@ function tableOf(counts: Counts): CountsByKey {
   return new Map([['', counts]]);
 }
 
+/** Today has the rows that are dated before it, too: how keys are parsed does not decide what is accepted. */
 function tablesOf(snapshot: Snapshot): TableSnapshot {
-  return { ...snapshot, totals: tableOf(snapshot.totals), today: tableOf(snapshot.today) };
+  const { totals, today, order } = snapshot;
+  const allToday = plus(today, order?.minutes.before ?? []);
+  return { ...snapshot, totals: tableOf(totals), today: tableOf(allToday) };
 }
