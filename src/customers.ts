@@ -15,8 +15,8 @@ import { Zone } from './counting/calendar/zone.ts';
 export interface RegisteredCustomer {
   readonly customer: Customer;
   readonly config: CustomerConfig;
-  /** Responses of another service, or to other times, are not compared with earlier ones. */
-  readonly service: Pick<ServiceSettings, 'baseUrl' | 'requestTimes'>;
+  /** Responses of another service, to other times or with other keys are not compared with earlier ones. */
+  readonly service: Pick<ServiceSettings, 'baseUrl' | 'requestTimes' | 'keyTimes'>;
 }
 
 export class CustomerRegistry {
@@ -43,10 +43,11 @@ export class CustomerRegistry {
       const keepsCounters =
         before?.service.baseUrl === service.baseUrl &&
         before.service.requestTimes === service.requestTimes &&
+        before.service.keyTimes === service.keyTimes &&
         haveSameCounters(before.config, customerConfig);
       const customer = keepsCounters
         ? before.customer
-        : this.#create(customerConfig, service.baseUrl, description);
+        : this.#create(customerConfig, service, description);
       customer.setDescription(description);
       customer.breakdowns.configure({
         breakdowns: customerConfig.breakdowns,
@@ -64,13 +65,18 @@ export class CustomerRegistry {
     return this.#registered.get(customer)?.customer;
   }
 
-  #create(config: CustomerConfig, baseUrl: string, description: CustomerDescription): Customer {
+  #create(
+    config: CustomerConfig,
+    { baseUrl, keyTimes }: ServiceSettings,
+    description: CustomerDescription,
+  ): Customer {
     const { name, timezone, streams, clientId } = config;
     return new Customer({
       name,
       timezone,
       description,
       calendar: this.#calendarOf(config),
+      keyTimes,
       streams,
       owner: counterOwner(baseUrl, clientId, name),
       marks: this.#marks,

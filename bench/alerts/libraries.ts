@@ -310,6 +310,7 @@ async function seriesOf(
   const customer = new Customer({
     name,
     timezone: calendar.zone.name,
+    keyTimes: 'local',
     description: { labels: {}, ...others, branches },
     calendar,
     streams,

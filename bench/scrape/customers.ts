@@ -32,6 +32,7 @@ export function createCustomers(customers: number): readonly Customer[] {
     const customer = new Customer({
       name,
       timezone: calendar.zone.name,
+      keyTimes: 'local',
       description: {
         labels: { region: i % 2 === 0 ? 'north' : 'south' },
         capacity: 100 + (i % 400),

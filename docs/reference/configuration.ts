@@ -16,6 +16,7 @@ const POLLING: Effects = { others: 'polling restarts, values stay' };
 const SERVICE: Effects = {
   base_url: 'all values are absent until they are read from there',
   request_times: 'all values are absent until they are read again',
+  key_times: 'all values are absent until they are read again',
   ...POLLING,
 };
 const DEFAULTS: Effects = { others: 'as in customers, for those that use it' };

@@ -59,9 +59,13 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
     'warn',
     'More than 1,000 keys; see `library_breakdown_keys_dropped`.',
   ],
-  'unknown minute key format, occupancy unavailable': [
+  'minute keys unreadable, occupancy unavailable': [
     'warn',
-    'Counters are right; occupancy, last seen and the estimate are absent.',
+    'The minutes of `stream` have keys such as `key`, which are no time. Counters are right; occupancy, last seen, the estimate and what is usual are absent. Logged once.',
+  ],
+  'newest minute is hours off, check service.key_times': [
+    'warn',
+    'The newest minute, `key`, is `hours` ahead of the clock, or behind it, so `service.key_times` or the `timezone` is wrong: `check --connect` says which. Counters are right; occupancy and last seen are not. Logged once.',
   ],
   'branches unavailable': [
     'warn',
@@ -71,7 +75,6 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
     'warn',
     'The last 28 days of `stream` could not be read: without those of people there is no estimate, and what is usual is unknown. They are read again after 15 minutes, then after twice as long each time, up to 6 hours.',
   ],
-  'minute key format detected': ['debug', 'Occupancy and last seen are available.'],
   'service too slow for the polling interval': [
     'warn',
     'A poll took `poll_seconds`. Raise `polling.interval`, or the limits of the service section.',

@@ -1,7 +1,7 @@
 /** Reads one month of one customer from the service. */
 import type { ServiceError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
-import type { AggregatedResponse, MinuteStream, WindowQuery } from '../base/model.ts';
+import type { AggregatedResponse, KeyTimes, MinuteStream, WindowQuery } from '../base/model.ts';
 import { accessOf } from '../config/credentials.ts';
 import { readBranchHistory } from './branches.ts';
 import { readBreakdownHistory } from './read-breakdown.ts';
@@ -10,8 +10,6 @@ import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../base/duration.ts';
 import { readDaysBefore } from '../counting/occupancy/read-history.ts';
 import type { DayCounts } from '../counting/rows/day-counts.ts';
 import type { PeriodHistory } from './replay.ts';
-import { ANY_KEY_FORMAT } from '../counting/rows/key-format.ts';
-import type { KeyFormatState } from '../counting/rows/key-format.ts';
 import { WindowReader } from '../counting/rows/window-reader.ts';
 import { readMinuteHistory } from './read-minutes.ts';
 import type { MinuteHistory } from './read-minutes.ts';
@@ -29,14 +27,13 @@ export type ReadPart = (part: MonthPart) => Promise<PartHistory>;
 const MAX_ATTEMPTS = 18;
 const MIN_LOGGED_WAIT_MS = 5 * SECOND_MS;
 
-/** What is kept of a customer from month to month. */
-interface Kept {
-  readonly client: CustomerClient;
-  readonly formats: Partial<Record<MinuteStream, KeyFormatState>>;
-}
-
 /** Returns a reader of months, which waits and retries while the service is not available. */
-export function createReader(service: Service, log: Logger, stop: AbortSignal): ReadPart {
+export function createReader(
+  service: Service,
+  keyTimes: KeyTimes,
+  log: Logger,
+  stop: AbortSignal,
+): ReadPart {
   function onWait({ reason, message }: ServiceError, waitMs: number): void {
     if (waitMs >= MIN_LOGGED_WAIT_MS) {
       const wait_seconds = Math.ceil(waitMs / SECOND_MS);
@@ -44,15 +41,12 @@ export function createReader(service: Service, log: Logger, stop: AbortSignal): 
     }
   }
   const retries = { maxAttempts: MAX_ATTEMPTS, maxWaitMs: HOUR_MS, onWait };
-  const targets = new Map<BackfillTarget, Kept>();
+  const clients = new Map<BackfillTarget, CustomerClient>();
 
   return async ({ target, period: { startMs }, range }) => {
     const { config, calendar } = target;
-    const { client, formats } = targets.get(target) ?? {
-      client: service.clientFor(accessOf(config), retries),
-      formats: {},
-    };
-    targets.set(target, { client, formats });
+    const client = clients.get(target) ?? service.clientFor(accessOf(config), retries);
+    clients.set(target, client);
     function query(question: WindowQuery): Promise<AggregatedResponse> {
       return client.query(question, stop);
     }
@@ -63,12 +57,7 @@ export function createReader(service: Service, log: Logger, stop: AbortSignal): 
       config.streams.map(async (stream) => {
         const { zone } = calendar;
         const reader = new WindowReader({ query, stream, zone, nowMs: () => span.endMs });
-        const history = await readMinuteHistory(
-          { reader, stream, calendar, span },
-          formats[stream] ?? ANY_KEY_FORMAT,
-        );
-        formats[stream] = history.keyFormat;
-        streams[stream] = history;
+        streams[stream] = await readMinuteHistory({ reader, stream, calendar, keyTimes, span });
       }),
     );
     const breakdowns: BreakdownHistory[] = [];
@@ -78,8 +67,7 @@ export function createReader(service: Service, log: Logger, stop: AbortSignal): 
     }
     const daysBefore: Partial<Record<MinuteStream, readonly DayCounts[]>> = {};
     for (const stream of config.streams) {
-      const keyFormat = formats[stream] ?? ANY_KEY_FORMAT;
-      const days = await readDaysBefore(query, stream, calendar, firstDay, keyFormat, startMs);
+      const days = await readDaysBefore(query, stream, calendar, firstDay, keyTimes, startMs);
       if (days !== undefined) {
         daysBefore[stream] = days;
       }

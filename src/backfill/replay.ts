@@ -65,6 +65,8 @@ export function* replayPeriod(
     timezone,
     description,
     calendar,
+    // Minutes are replayed as they were read: no key is parsed.
+    keyTimes: 'local',
     streams: replays.map(({ stream }) => stream),
     owner: counterOwner('', '', name),
     marks: new HighWaterMarks(),

@@ -45,7 +45,7 @@ export const AGGREGATIONS = {
 
 export type Aggregation = (typeof AGGREGATIONS)[Endpoint][number];
 
-/** The format is not documented. Only counting's key format detection reads a key. */
+/** The format is not documented. Only counting/rows/keys.ts reads the key of a time. */
 export type Key = string | number;
 
 /**
@@ -61,6 +61,11 @@ export interface Row {
 export const REQUEST_TIMES = ['offset', 'utc', 'local'] as const;
 
 export type RequestTimes = (typeof REQUEST_TIMES)[number];
+
+/** What keys without an offset are: local times of the customer, or UTC. */
+export const KEY_TIMES = ['local', 'utc'] as const;
+
+export type KeyTimes = (typeof KEY_TIMES)[number];
 
 /**
  * Local times with their offset, whole seconds. Only the service's client writes them in another way. `to`

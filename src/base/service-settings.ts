@@ -1,4 +1,4 @@
-import type { RequestTimes } from './model.ts';
+import type { KeyTimes, RequestTimes } from './model.ts';
 
 /** How the service is reached. URLs have no slash at the end. */
 export interface ServiceSettings {
@@ -10,6 +10,7 @@ export interface ServiceSettings {
   readonly maxConcurrency: number;
   readonly maxRequestsPerSecond: number;
   readonly requestTimes: RequestTimes;
+  readonly keyTimes: KeyTimes;
   /** Proxy of all requests, whatever the environment says. */
   readonly proxyUrl: string | undefined;
   /** PEM text of certificate authorities that are trusted beside the system's. */

@@ -125,7 +125,7 @@ async function writeHistory(
       stepMs: STEPS_MS[flags.step],
       scrapeLabels: labels,
       infoLabelNames: infoLabelNames(config),
-      read: createReader(service, log, io.stop),
+      read: createReader(service, config.service.keyTimes, log, io.stop),
       workers: customersAtOnce(config.service),
       progress,
       log,

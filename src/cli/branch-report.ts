@@ -20,7 +20,7 @@ import { grandTotal, isZero, minus } from '../counting/rows/counts.ts';
 import type { Counts, CountsByKey } from '../counting/rows/counts.ts';
 import { WindowReader } from '../counting/rows/window-reader.ts';
 import type { Query } from '../counting/rows/window-reader.ts';
-import { findSilent } from '../counting/silent-keys.ts';
+import { findSilent } from '../counting/check/silent-keys.ts';
 import type { RegisteredCustomer } from '../customers.ts';
 
 export interface BranchReport {

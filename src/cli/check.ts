@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import { ConfigError } from '../base/errors.ts';
 import type { CounterName, MinuteStream, RequestTimes } from '../base/model.ts';
 import { loadConfig, requestsPerSecond } from '../config/load.ts';
-import type { RequestTimesComparison } from '../counting/request-times.ts';
+import type { RequestTimesComparison } from '../counting/check/request-times.ts';
 import type { BranchReport } from './branch-report.ts';
 import { readCustomers } from './connect.ts';
 import type { CustomerReport } from './connect.ts';

@@ -6,7 +6,14 @@ import { systemClock } from '../base/clock.ts';
 import { DAY_MS } from '../base/duration.ts';
 import { ServiceError, serviceErrorOf } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
-import type { AggregatedResponse, MinuteStream, RequestTimes, WindowQuery } from '../base/model.ts';
+import type {
+  AggregatedResponse,
+  Key,
+  KeyTimes,
+  MinuteStream,
+  RequestTimes,
+  WindowQuery,
+} from '../base/model.ts';
 import { inParallel } from '../base/parallel.ts';
 import { accessOf } from '../config/credentials.ts';
 import type { Config } from '../config/types.ts';
@@ -15,15 +22,16 @@ import type { CustomerMetrics } from '../counting/customer-metrics.ts';
 import type { History } from '../counting/occupancy/history.ts';
 import { readHistory } from '../counting/occupancy/read-history.ts';
 import { streamContext } from '../counting/customer-poll.ts';
-import { diagnoseStream } from '../counting/diagnose.ts';
-import type { DayAgreement, StreamDiagnosis } from '../counting/diagnose.ts';
-import { compareRequestTimes, isRefusal } from '../counting/request-times.ts';
-import type { RequestTimesComparison } from '../counting/request-times.ts';
+import { diagnoseStream } from '../counting/check/diagnose.ts';
+import type { DayAgreement, StreamDiagnosis } from '../counting/check/diagnose.ts';
+import { compareRequestTimes, isOtherZone, isRefusal } from '../counting/check/request-times.ts';
+import type { RequestTimesComparison } from '../counting/check/request-times.ts';
 import { HighWaterMarks } from '../counting/high-water-marks.ts';
 import type { Zone } from '../counting/calendar/zone.ts';
-import { arrivalsOf, findShift } from '../counting/shifted-hours.ts';
-import type { KeyFormatState } from '../counting/rows/key-format.ts';
+import { arrivalsOf, findShift } from '../counting/check/shifted-hours.ts';
+import { readKey, unreadableKey } from '../counting/rows/keys.ts';
 import type { Query } from '../counting/rows/window-reader.ts';
+import type { PollContext } from '../counting/totals/state.ts';
 import { CustomerRegistry } from '../customers.ts';
 import type { RegisteredCustomer } from '../customers.ts';
 import { abortAfter } from '../polling/try-poll.ts';
@@ -59,8 +67,8 @@ export interface StreamReport {
   readonly failure?: FailureReason;
   /** Local time of the newest minute with counts. */
   readonly newest?: string | undefined;
-  /** The format of the minute keys, or the state of its detection. */
-  readonly keys?: string;
+  /** How keys of minutes are written. */
+  readonly keys?: string | undefined;
   /** `agrees` if `day` agrees with the minutes, else the sum of `day` of that of the minutes. */
   readonly day?: string | undefined;
   readonly findings: readonly string[];
@@ -131,10 +139,9 @@ async function readCustomer(
     }
     customer.pollSucceeded(stream, diagnosis, systemClock.nowMs());
     const { calendar } = context;
-    const { keyFormat } = diagnosis;
-    if (stream === 'people' && keyFormat.status === 'detected') {
+    if (stream === 'people') {
       const today = calendar.dayAt(systemClock.nowMs());
-      const history = await readHistory(query, stream, calendar, today, keyFormat).catch(
+      const history = await readHistory(query, stream, calendar, today, context.keyTimes).catch(
         serviceErrorOf,
       );
       // A failure leaves the doors unknown, as it does in the exporter.
@@ -147,9 +154,9 @@ async function readCustomer(
     return {
       stream,
       newest: lastSeenMs === undefined ? undefined : calendar.zone.format(lastSeenMs),
-      keys: keysText(keyFormat),
+      keys: keysText(diagnosis.key, context.keyTimes),
       day: dayText(diagnosis.day),
-      findings: findingsOf(diagnosis, service.serverClock.aheadMs),
+      findings: findingsOf(diagnosis, context, service.serverClock.aheadMs),
     };
   }
 
@@ -218,6 +225,9 @@ function timesFinding(
   configured: RequestTimes,
   zone: Zone,
 ): string | undefined {
+  if (isOtherZone(counts)) {
+    return `warning: times without an offset mean another hour at the service: is timezone ${zone.name} right?`;
+  }
   if (best === undefined || [best, ...others].includes(configured)) {
     return undefined;
   }
@@ -277,11 +287,35 @@ function hoursFinding(
   );
 }
 
-function keysText({ status, formats: [format] }: KeyFormatState): string {
-  if (status !== 'detected' || format === undefined) {
-    return status;
+/** Returns how the keys are written; by the setting, if that is what they depend on. */
+function keysText(key: Key | undefined, keyTimes: KeyTimes): string | undefined {
+  if (key === undefined) {
+    return undefined;
   }
-  return format.zone === 'written' ? format.form : `${format.form} ${format.zone}`;
+  const time = readKey(key);
+  if (time?.zone !== 'written') {
+    return time === undefined ? 'unreadable' : keyTimes;
+  }
+  return /^\d+$/.test(String(key)) ? 'unix time' : 'offset';
+}
+
+/** Returns what does not fit about the time zone of keys. */
+function keysFinding(
+  { key, keyTimesFit }: StreamDiagnosis,
+  { keyTimes, calendar: { zone } }: PollContext,
+): string | undefined {
+  if (key !== undefined && readKey(key) === undefined) {
+    return `error: minute key ${unreadableKey([{ key, counts: [] }])} cannot be parsed, occupancy and last seen are unavailable`;
+  }
+  switch (keyTimesFit?.kind) {
+    case 'other setting':
+      return `error: service.key_times: ${keyTimes} does not fit the service, set it to ${keyTimesFit.keyTimes} if timezone ${zone.name} is right`;
+    case 'ahead':
+      return `warning: keys of minutes are ${keyTimesFit.hours} hours ahead of the clock: is timezone ${zone.name} right?`;
+    case 'no finding':
+    case undefined:
+      return undefined;
+  }
 }
 
 function dayText(day: DayAgreement): string | undefined {
@@ -292,17 +326,19 @@ function dayText(day: DayAgreement): string | undefined {
 }
 
 function findingsOf(
-  { day, isMinuteForced, keyFormat, lastSeenMs, state }: StreamDiagnosis,
+  diagnosis: StreamDiagnosis,
+  context: PollContext,
   aheadMs = 0,
 ): readonly string[] {
+  const { day, isMinuteForced, key, state } = diagnosis;
   const { snapshot } = state;
   const dayDiffers = day.agrees === false;
   const hasFiner = dayDiffers && day.totalAggregation !== 'day' && !isMinuteForced;
   // Occupancy and last seen need minutes with readable keys.
-  const isUnknown = keyFormat.status === 'unknown';
-  const lacksMinutes = !isUnknown && snapshot !== undefined && snapshot.order === undefined;
-  const isDetected = state.keyFormat.status === 'detected';
-  const hasNoCounts = lastSeenMs === undefined && snapshot !== undefined && isZero(snapshot.totals);
+  const isUnreadable = state.keysNoted === 'keys_unreadable';
+  const lacksMinutes = !isUnreadable && snapshot !== undefined && snapshot.order === undefined;
+  const ofKeys = keysFinding(diagnosis, context);
+  const hasNoCounts = key === undefined && snapshot !== undefined && isZero(snapshot.totals);
   const isWrong = Math.abs(aheadMs) > MAX_OFFSET_MS;
   const clocks = 'the clocks of the service and of this machine differ by more than';
   const all: readonly (readonly [applies: boolean, finding: string])[] = [
@@ -314,14 +350,10 @@ function findingsOf(
       dayDiffers && !hasFiner,
       'error: day totals differ from minute totals, and the service does not return minutes: the totals may be too low',
     ],
-    [isUnknown, 'error: unknown minute key format, occupancy and last seen are unavailable'],
+    [ofKeys !== undefined, ofKeys ?? ''],
     [
-      lacksMinutes && isDetected,
+      lacksMinutes,
       "error: the service does not return today's minutes, occupancy and last seen are unavailable",
-    ],
-    [
-      lacksMinutes && !isDetected,
-      'warning: ambiguous minute key format, occupancy is unavailable until it is known',
     ],
     [
       hasNoCounts,

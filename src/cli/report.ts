@@ -202,7 +202,9 @@ async function readAll(
       const client = service.clientFor(accessOf(one), retries);
       try {
         const plan = await planCustomer(one, options, parse, nowMs, io.stop);
-        const reading = await readCustomer(plan, (question) => client.query(question, io.stop));
+        const reading = await readCustomer(plan, config.service.keyTimes, (question) =>
+          client.query(question, io.stop),
+        );
         return await sectionsOf(plan, reading);
       } catch (error) {
         io.stop.throwIfAborted();

@@ -171,6 +171,7 @@ function configOf({ values, defaults, polling, customers, ca }: ConfigFiles): Co
       maxRequestsPerSecond:
         service.max_requests_per_second ?? defaultRequestsPerSecond(polling, entries),
       requestTimes: service.request_times,
+      keyTimes: service.key_times,
       proxyUrl: service.proxy_url && addressOf(service.proxy_url),
       ca,
     },

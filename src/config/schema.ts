@@ -4,7 +4,7 @@
  * Checks of several keys together are in checks.ts.
  */
 import { z } from 'zod';
-import { BREAKDOWNS, MINUTE_STREAMS, REQUEST_TIMES } from '../base/model.ts';
+import { BREAKDOWNS, KEY_TIMES, MINUTE_STREAMS, REQUEST_TIMES } from '../base/model.ts';
 import {
   decimal,
   duration,
@@ -51,6 +51,11 @@ export function createConfigSchema() {
       .default('offset')
       .describe(
         'How requests write times: offset (local time with its offset), utc, or local (local time without an offset). check --connect says what fits.',
+      ),
+    key_times: oneOf(KEY_TIMES)
+      .default('local')
+      .describe(
+        'What keys without an offset are: local (times of the customer) or utc. Other keys explain themselves. check --connect says what fits.',
       ),
     allow_insecure: trueOrFalse()
       .default(false)

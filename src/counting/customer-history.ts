@@ -15,12 +15,12 @@ export function isHistoryDue(customer: Customer, stream: Stream, nowMs: number):
     return false;
   }
   const { state, days } = customer.streamOf(stream);
-  const { keyFormat, snapshot } = state;
+  const { keysNoted, snapshot } = state;
   return (
     days.isHistoryDue(nowMs) &&
     snapshot !== undefined &&
-    // Without counts since yesterday, no key has shown its format: those of the history do.
-    (keyFormat.status === 'detected' || snapshot.order !== undefined)
+    // Its keys are like those of today.
+    (snapshot.order !== undefined || keysNoted !== 'keys_unreadable')
   );
 }
 
@@ -37,9 +37,8 @@ export async function updateHistory(
   if (!isMinuteStream(stream)) {
     return;
   }
-  const { calendar } = customer;
-  const { keyFormat } = customer.streamOf(stream).state;
-  const history = await readHistory(query, stream, calendar, calendar.dayAt(nowMs), keyFormat);
+  const { calendar, keyTimes } = customer;
+  const history = await readHistory(query, stream, calendar, calendar.dayAt(nowMs), keyTimes);
   if (history === undefined) {
     throw new ServiceError('malformed', 'the service returns no minutes');
   }

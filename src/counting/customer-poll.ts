@@ -86,6 +86,7 @@ export function streamContext(
   return {
     stream,
     calendar: customer.calendar,
+    keyTimes: customer.keyTimes,
     period,
     clocks,
     monotonicMs: clocks.monotonicMs(),

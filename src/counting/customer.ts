@@ -3,7 +3,7 @@
  * instant. A new period or day hides the values of the old one at the moment of the scrape (rule 8).
  */
 import { COUNTERS, isMinuteStream, MINUTE_STREAMS } from '../base/model.ts';
-import type { Breakdown, CounterName, MinuteStream, Stream } from '../base/model.ts';
+import type { Breakdown, CounterName, KeyTimes, MinuteStream, Stream } from '../base/model.ts';
 import type { BreakdownOutcome } from './breakdowns/poll-breakdown.ts';
 import { BranchSites } from './branches/branch-sites.ts';
 import { Breakdowns } from './breakdowns/breakdown-states.ts';
@@ -35,6 +35,7 @@ export interface CustomerOptions {
   readonly timezone: string;
   readonly description: CustomerDescription;
   readonly calendar: Calendar;
+  readonly keyTimes: KeyTimes;
   readonly streams: readonly MinuteStream[];
   readonly owner: CounterOwner;
   readonly marks: HighWaterMarks;
@@ -78,6 +79,10 @@ export class Customer implements MetricsSource {
 
   get calendar(): Calendar {
     return this.#options.calendar;
+  }
+
+  get keyTimes(): KeyTimes {
+    return this.#options.keyTimes;
   }
 
   /** Its people or its logins; polled only if it is among {@link streams}. */

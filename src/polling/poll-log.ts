@@ -1,7 +1,7 @@
 /** What is logged about the polls of a stream: when failures or a note begin, and the recovery. */
 import type { FailureReason, ServiceError } from '../base/errors.ts';
 import type { LogLimiter } from '../base/log-limiter.ts';
-import type { Logger } from '../base/log.ts';
+import type { LogFields, Logger } from '../base/log.ts';
 import type { PollNote } from '../counting/totals/state.ts';
 import type { NamedCustomer, PollJob } from './job.ts';
 
@@ -16,7 +16,7 @@ interface LastPoll {
   /** Whether a failure since the last success was logged. */
   readonly isLogged: boolean;
   /** Those of the last success. */
-  readonly notes: readonly PollNote[];
+  readonly notes: readonly NoteKind[];
 }
 
 const NOT_POLLED: LastPoll = { reason: undefined, failuresInARow: 0, isLogged: false, notes: [] };
@@ -53,14 +53,10 @@ export class PollLog {
         failures_in_a_row: failuresInARow,
       });
     }
-    for (const note of notes.filter((one) => !last.notes.includes(one))) {
-      if (note === 'key_format_detected') {
-        this.#log.debug(NOTE_MESSAGES[note], fieldsOf(polled));
-      } else {
-        this.#limiter.tryLog('warn', NOTE_MESSAGES[note], fieldsOf(polled));
-      }
+    for (const note of notes.filter((one) => !last.notes.includes(kindOf(one)))) {
+      this.#limiter.tryLog('warn', NOTE_MESSAGES[kindOf(note)], noteFields(polled, note));
     }
-    this.#last.set(polled, { ...NOT_POLLED, notes });
+    this.#last.set(polled, { ...NOT_POLLED, notes: notes.map(kindOf) });
   }
 
   /** Once: it concerns the configuration more than the customer. */
@@ -84,9 +80,24 @@ const NOTE_MESSAGES = {
   totals_by_quarter: 'day totals unusable, using quarter',
   totals_by_minute: 'day and quarter totals inconsistent, using minute',
   breakdown_keys_dropped: 'too many breakdown keys, some dropped',
-  key_format_unknown: 'unknown minute key format, occupancy unavailable',
-  key_format_detected: 'minute key format detected',
-} as const satisfies Record<PollNote, string>;
+  keys_unreadable: 'minute keys unreadable, occupancy unavailable',
+  keys_off_clock: 'newest minute is hours off, check service.key_times',
+} as const satisfies Record<NoteKind, string>;
+
+type NoteKind = Extract<PollNote, string> | Exclude<PollNote, string>['kind'];
+
+function kindOf(note: PollNote): NoteKind {
+  return typeof note === 'string' ? note : note.kind;
+}
+
+/** Notes on keys name one of them. */
+function noteFields(polled: PolledStream, note: PollNote): LogFields {
+  if (typeof note === 'string') {
+    return fieldsOf(polled);
+  }
+  const { kind: _, ...fields } = note;
+  return { ...fieldsOf(polled), ...fields };
+}
 
 function fieldsOf({ customer, stream }: PolledStream): { customer: string; stream: string } {
   return { customer: customer.customer, stream };

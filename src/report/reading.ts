@@ -1,15 +1,15 @@
 /** Reads the counts of each window of a plan: by minute for a customer, else by branch or device. */
 import { ServiceError } from '../base/errors.ts';
 import { MINUTE_STREAMS } from '../base/model.ts';
-import type { MinuteStream } from '../base/model.ts';
+import type { KeyTimes, MinuteStream } from '../base/model.ts';
 import { readMinutes } from '../backfill/read-minutes.ts';
+import type { MinuteRange } from '../backfill/read-minutes.ts';
 import { readByKey } from '../counting/breakdowns/poll-breakdown.ts';
 import { contains } from '../counting/calendar/calendar.ts';
 import type { Span } from '../counting/calendar/calendar.ts';
 import { areEqual, grandTotal } from '../counting/rows/counts.ts';
 import type { Counts, CountsByKey } from '../counting/rows/counts.ts';
 import type { DayCounts } from '../counting/rows/day-counts.ts';
-import { ANY_KEY_FORMAT, namesTimeOfDay } from '../counting/rows/key-format.ts';
 import { isForced, readChunks, WindowReader } from '../counting/rows/window-reader.ts';
 import type { Query, WindowResponse } from '../counting/rows/window-reader.ts';
 import { sumChunks } from '../counting/totals/period-total.ts';
@@ -26,8 +26,15 @@ export interface CustomerReading {
   readonly logins: readonly CountsByKey[] | undefined;
 }
 
+/** What the minutes of a stream are read by. */
+type MinuteSource = Pick<MinuteRange, 'stream' | 'keyTimes' | 'reader'>;
+
 /** Reads what a plan needs. Rejects with a ServiceError unless everything was read. */
-export async function readCustomer(plan: CustomerPlan, query: Query): Promise<CustomerReading> {
+export async function readCustomer(
+  plan: CustomerPlan,
+  keyTimes: KeyTimes,
+  query: Query,
+): Promise<CustomerReading> {
   const { windows, config } = plan;
   const { by } = plan.options;
   if (by !== 'customer') {
@@ -36,11 +43,14 @@ export async function readCustomer(plan: CustomerPlan, query: Query): Promise<Cu
       readByKey(reader, by, startMs, endMs),
     );
     const hasLogins = by === 'branch' && config.streams.includes('logins');
-    return { people, logins: hasLogins ? await readStream(plan, 'logins', query) : undefined };
+    return {
+      people,
+      logins: hasLogins ? await readStream(plan, 'logins', keyTimes, query) : undefined,
+    };
   }
   const [people, logins] = await Promise.all(
     MINUTE_STREAMS.map(async (stream) =>
-      config.streams.includes(stream) ? await readStream(plan, stream, query) : undefined,
+      config.streams.includes(stream) ? await readStream(plan, stream, keyTimes, query) : undefined,
     ),
   );
   return { people, logins };
@@ -49,11 +59,12 @@ export async function readCustomer(plan: CustomerPlan, query: Query): Promise<Cu
 async function readStream(
   plan: CustomerPlan,
   stream: MinuteStream,
+  keyTimes: KeyTimes,
   query: Query,
 ): Promise<readonly CountsByKey[]> {
   const reader = readerOf(plan, stream, query);
   try {
-    return await readByMonth(plan, stream, reader);
+    return await readByMonth(plan, { stream, keyTimes, reader });
   } catch (error) {
     if (!(error instanceof ServiceError) || error.reason !== 'malformed') {
       throw error;
@@ -76,23 +87,22 @@ function readerOf({ calendar, nowMs }: CustomerPlan, stream: MinuteStream, query
 /**
  * Reads the counting periods one by one: a record with a wrong time stays in its own. One request by `day` for
  * all of them shows whether a response was lowered by a fault: then they are read again, and the larger ones
- * count. Throws a ServiceError if keys have no date, so that what they mean cannot be verified.
+ * count. Throws a ServiceError if a key cannot be parsed.
  */
 async function readByMonth(
   plan: CustomerPlan,
-  stream: MinuteStream,
-  reader: WindowReader,
+  source: MinuteSource,
 ): Promise<readonly CountsByKey[]> {
   const months = [
     ...Map.groupBy(plan.windows, ({ startMs }) => plan.calendar.periodAt(startMs).startMs).values(),
   ];
   const { startMs, endMs } = spanOf(plan.windows);
-  const byDay = await reader.read('day', startMs, endMs);
-  const counted = await readMonths(plan, stream, reader, months);
+  const byDay = await source.reader.read('day', startMs, endMs);
+  const counted = await readMonths(plan, source, months);
   if (areEqual(byDay.sums, totalOf(counted.flat()))) {
     return counted.flat();
   }
-  const again = await readMonths(plan, stream, reader, months);
+  const again = await readMonths(plan, source, months);
   return counted.flatMap((month, i) => {
     const second = again[i] ?? [];
     return grandTotal(totalOf(second)) >= grandTotal(totalOf(month)) ? second : month;
@@ -101,20 +111,13 @@ async function readByMonth(
 
 async function readMonths(
   { calendar }: CustomerPlan,
-  stream: MinuteStream,
-  reader: WindowReader,
+  source: MinuteSource,
   months: readonly (readonly Span[])[],
 ): Promise<readonly (readonly CountsByKey[])[]> {
   const counted: (readonly CountsByKey[])[] = [];
-  let keyFormat = ANY_KEY_FORMAT;
   for (const windows of months) {
-    const range = { stream, calendar, span: spanOf(windows), reader };
-    const minutes = await readMinutes(range, keyFormat);
-    ({ keyFormat } = minutes);
-    if (namesTimeOfDay(keyFormat)) {
-      throw new ServiceError('malformed', 'minute keys without a date');
-    }
-    counted.push(countWindows(windows, minutes.days));
+    const { days } = await readMinutes({ ...source, calendar, span: spanOf(windows) });
+    counted.push(countWindows(windows, days));
   }
   return counted;
 }

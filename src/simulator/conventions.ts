@@ -14,15 +14,11 @@ export type MinuteKey =
       readonly zone: KeyZone;
       readonly designator: 'offset' | 'Z' | 'none';
       readonly precision: 'minute' | 'second' | 'fraction';
+      readonly separator: 'T' | ' ';
     }
-  | { readonly form: 'epoch'; readonly unit: 's' | 'ms' | 'min'; readonly type: KeyType }
-  /** yyyyMMddHHmm */
-  | { readonly form: 'compact'; readonly zone: KeyZone; readonly type: KeyType }
-  | { readonly form: 'minute-of-day'; readonly zone: KeyZone; readonly type: KeyType }
-  /** Minutes since the window's `from`. */
-  | { readonly form: 'index'; readonly type: KeyType }
-  /** HH:mm */
-  | { readonly form: 'clock'; readonly zone: KeyZone };
+  | { readonly form: 'epoch'; readonly unit: 's' | 'ms'; readonly type: KeyType }
+  /** A text that is no time. */
+  | { readonly form: 'opaque' };
 
 export type ErrorBody = 'error' | 'message' | 'problem' | 'text' | 'html' | 'empty';
 
@@ -158,7 +154,13 @@ export interface Conventions extends Settings<typeof SWITCHES>, Settings<typeof 
 }
 
 export const plainConventions: Conventions = {
-  minuteKey: { form: 'iso', zone: 'customer', designator: 'offset', precision: 'second' },
+  minuteKey: {
+    form: 'iso',
+    zone: 'customer',
+    designator: 'offset',
+    precision: 'second',
+    separator: 'T',
+  },
   forcedGroups: 'never',
   ...likeliest(SWITCHES),
   ...likeliest(METADATA),

@@ -24,9 +24,8 @@ export function createBuckets(
   zone: Zone,
   utc: Zone,
 ): Buckets {
-  const { minuteKey, quarterKey, dayKey, quarter } = conventions;
+  const { quarterKey, dayKey, quarter } = conventions;
   const dayZone = conventions.dayZone === 'utc' ? utc : zone;
-  const isWithoutDate = ['minute-of-day', 'clock', 'index'].includes(minuteKey.form);
 
   /** Where minutes without counts are listed, the same keys are written again and again. */
   const texts = conventions.emptyBuckets === 'listed' ? new Map<number, string>() : undefined;
@@ -45,9 +44,8 @@ export function createBuckets(
     texts?.set(minute, text);
     return text;
   }
-  /** Minute keys without a date cannot be used for days. */
   function dayStartText(day: number): string {
-    return isWithoutDate ? `"${dateText(day)}"` : minuteText(dayZone.dayStartMs(day));
+    return minuteText(dayZone.dayStartMs(day));
   }
 
   if (aggregation === 'day') {
@@ -78,18 +76,14 @@ export function createBuckets(
   const isMinute = aggregation === 'minute';
   const lengthMs = isMinute ? MINUTE_MS : 15 * MINUTE_MS;
   const keys = {
-    start(bucket: number, firstBucket: number): string {
-      return minuteKey.form === 'index'
-        ? literal(bucket - firstBucket, isMinute ? minuteKey.type : 'number')
-        : minuteText(bucket * lengthMs);
-    },
+    start: (bucket: number) => minuteText(bucket * lengthMs),
     label: (bucket: number) => String(Math.floor(minuteOfDay(dayZone, bucket * lengthMs) / 15)),
     index: indexKey,
   };
   return {
     bucketOf: (instantMs) => Math.floor(instantMs / lengthMs),
     startMs: (bucket) => bucket * lengthMs,
-    key: keys[isMinute || minuteKey.form === 'index' ? 'start' : quarterKey],
+    key: keys[isMinute ? 'start' : quarterKey],
   };
 }
 
@@ -115,27 +109,19 @@ function minuteKeyText(
   utc: Zone,
   instantMs: number,
 ): string {
-  const keyZone = 'zone' in minuteKey && minuteKey.zone === 'utc' ? utc : zone;
   switch (minuteKey.form) {
-    case 'iso':
-      return `"${isoText(keyZone, minuteKey.designator, minuteKey.precision, instantMs)}"`;
-    case 'epoch': {
-      const unitMs = { ms: 1, s: SECOND_MS, min: MINUTE_MS }[minuteKey.unit];
-      return literal(instantMs / unitMs, minuteKey.type);
+    case 'iso': {
+      const keyZone = minuteKey.zone === 'utc' ? utc : zone;
+      const text = isoText(keyZone, minuteKey.designator, minuteKey.precision, instantMs);
+      return `"${text.replace('T', minuteKey.separator)}"`;
     }
-    case 'compact': {
-      const text = isoText(keyZone, 'none', 'minute', instantMs);
-      return literal(text.replaceAll(/[-T:]/g, ''), minuteKey.type);
-    }
-    case 'minute-of-day':
-      return literal(minuteOfDay(keyZone, instantMs), minuteKey.type);
-    case 'clock':
-      return `"${isoText(keyZone, 'none', 'minute', instantMs).slice(11)}"`;
-    case 'index':
-      throw new Error('an index depends on the window');
+    case 'epoch':
+      return literal(instantMs / { ms: 1, s: SECOND_MS }[minuteKey.unit], minuteKey.type);
+    case 'opaque':
+      return `"bucket ${(instantMs / MINUTE_MS).toString(36)}"`;
   }
 }
 
-function literal(value: number | string, type: KeyType): string {
+function literal(value: number, type: KeyType): string {
   return type === 'string' ? `"${value}"` : String(value);
 }

@@ -6,7 +6,6 @@ import { beforeAll, expect, test } from 'vitest';
 import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
 import { addOld, dayStartsAt, exact, expectCountsExact } from './expected.ts';
-import type { Exposition } from './exposition.ts';
 import { Harness } from './harness.ts';
 import type { Conventions, Ledger } from './ledger.ts';
 import { keyFormats } from './ledger.ts';
@@ -14,7 +13,8 @@ import { dayStart, hourMs, minuteMs, periodStart } from './local-time.ts';
 
 const harness = new Harness();
 const { zone } = harness;
-let daemon: Daemon;
+/** By `service.key_times`. */
+let daemons: Readonly<Record<'local' | 'utc', Daemon>>;
 
 const names = Object.keys(keyFormats) as (keyof typeof keyFormats)[];
 const formats = names.map((keyFormat) => [`keys: ${keyFormat}`, { keyFormat }] as const);
@@ -29,6 +29,12 @@ const cases = Object.entries(table).map(([convention, conventions], index) => ({
   convention,
   customer: harness.addCustomer(`case-${index}`, conventions),
 }));
+/** The setting is that of a service: what keys in UTC need is a daemon of its own. */
+const [inUtc, others] = [true, false].map((isUtc) =>
+  cases
+    .filter(({ convention }) => (convention === 'keys: ISO without zone, UTC') === isUtc)
+    .map(({ customer }) => customer),
+);
 const opaque = cases.find(({ convention }) => convention === 'keys: opaque')?.customer;
 // What depends on minutes is compared where they can be read and are complete.
 const readable = cases.filter(
@@ -46,20 +52,26 @@ function addMany(ledger: Ledger): void {
 }
 
 beforeAll(async () => {
-  const customers = cases.map(({ customer }) => customer);
-  customers.forEach(({ ledger }) => addMany(ledger));
-  daemon = await harness.start(harness.configure(customers));
+  cases.forEach(({ customer }) => addMany(customer.ledger));
+  const settings = { file: 'utc.yaml', service: { key_times: 'utc' } };
+  const storage = `--storage.path=${harness.workspace.folder}/utc`;
+  daemons = {
+    local: await harness.start(harness.configure(others ?? [])),
+    utc: await harness.start(harness.configure(inUtc ?? [], settings), [storage]),
+  };
 });
 
-/** Returns the last scrape. */
-async function allExact(): Promise<Exposition> {
+async function allExact(): Promise<void> {
   await eventually(async () => {
-    const exposition = await daemon.scrape();
+    const [local, utc] = [await daemons.local.scrape(), await daemons.utc.scrape()];
     for (const { convention, customer } of cases) {
+      const exposition = inUtc?.includes(customer) ? utc : local;
       expectCountsExact(exposition, customer, dayStartsAt, convention);
     }
   });
-  return exact(daemon, ...readable.map(({ customer }) => customer));
+  const customers = readable.map(({ customer }) => customer);
+  await exact(daemons.local, ...customers.filter((one) => !inUtc?.includes(one)));
+  await exact(daemons.utc, ...(inUtc ?? []));
 }
 
 test('all values are exact after the first readings, and after new and late records', async () => {
@@ -69,22 +81,23 @@ test('all values are exact after the first readings, and after new and late reco
     customer.ledger.add('logins', { in: 2 });
     customer.ledger.add('people', { in: 2, out: 3 }, Date.now() - 70 * minuteMs);
   }
-  await expect(allExact()).resolves.toBeDefined();
+  await expect(allExact()).resolves.toBeUndefined();
 });
 
-test('unknown keys mean no occupancy, no last seen, and a warning', async () => {
+test('keys that cannot be parsed mean no occupancy, no last seen, and a warning', async () => {
   const customer = opaque?.name ?? '';
   const dependent = [
     'library_occupancy_people',
     'library_people_last_seen_timestamp_seconds',
     'library_occupancy_estimate_people',
   ];
-  const exposition = await daemon.scrape();
+  const exposition = await daemons.local.scrape();
   expect(dependent.map((name) => exposition.value(name, { customer }))).toEqual(
     dependent.map(() => undefined),
   );
   await eventually(() => {
-    const warnings = daemon.logLines().filter(({ level }) => level === 'warn');
-    expect(warnings).toContainEqual(expect.objectContaining({ customer }));
+    const warnings = daemons.local.logLines().filter(({ level }) => level === 'warn');
+    const key = expect.stringMatching(/^"k\d+x"$/) as string;
+    expect(warnings).toContainEqual(expect.objectContaining({ customer, key }));
   });
 });

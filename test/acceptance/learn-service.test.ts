@@ -15,6 +15,7 @@ import { createFaults } from '../../src/simulator/faults.ts';
 import { startSimulator } from '../../src/simulator/http.ts';
 import { ALWAYS_OPEN, drawLibrary } from '../../src/simulator/libraries.ts';
 import { createSimulatedService } from '../../src/simulator/simulated-service.ts';
+import { MINUTE_KEYS } from '../support/simulated-people.ts';
 import { partsIn } from '../support/disguises.ts';
 import { body, startScriptedServer, status } from '../support/scripted-server.ts';
 import { addOld } from './expected.ts';
@@ -121,7 +122,7 @@ const CASES: readonly (readonly [
       resolutionMs: 60_000,
       recordTimes: 'none',
       windowTime: 'server',
-      minuteKey: { form: 'clock', zone: 'customer' },
+      minuteKey: MINUTE_KEYS['local time with a blank'],
       emptyBuckets: 'listed',
       dayFreshness: 'nightly',
       quarterFreshness: 'nightly',
@@ -133,7 +134,7 @@ const CASES: readonly (readonly [
       missingTokenStatus: 403,
     },
     {
-      1: /^time of day in local time, as in \d\d:\d\d$/,
+      1: /^ISO 8601 in local time, without a zone, as in \S+ \d\d:\d\d$/,
       2: /^they are listed$/,
       3: /^`from` includes its edge, `to` includes it; .* include both edges: [1-9]\d* are counted twice$/,
       4: /^`serverTime` counts; times are whole minutes$/,

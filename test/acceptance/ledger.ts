@@ -2,7 +2,7 @@
  * One customer of the fake service: its records, the conventions of its responses, and the expected values.
  * Each convention is something that the interface leaves open (docs/service.md#what-is-left-open).
  */
-import { dayMs, hourMs, instantOfWall, minuteMs, offsetMs, wallMs } from './local-time.ts';
+import { dayMs, instantOfWall, minuteMs, offsetMs, wallMs } from './local-time.ts';
 
 export type Stream = 'people' | 'logins';
 export type Side = 'in' | 'out';
@@ -37,12 +37,10 @@ export const keyFormats = {
   'ISO with offset': isoWithOffset,
   'ISO without zone, local': (startMs, zone) => naive(wallMs(startMs, zone)),
   'ISO without zone, UTC': naive,
+  'ISO without zone and T, local': (startMs, zone) =>
+    naive(wallMs(startMs, zone)).replace('T', ' ').slice(0, 16),
   'seconds since 1970': (startMs) => startMs / 1000,
   'milliseconds since 1970, as a string': String,
-  'yyyyMMddHHmm, local': (startMs, zone) =>
-    Number(naive(wallMs(startMs, zone)).replaceAll(/\D/g, '').slice(0, 12)),
-  'HH:mm, local': (startMs, zone) => naive(wallMs(startMs, zone)).slice(11, 16),
-  'minute of the day': (startMs, zone) => (wallMs(startMs, zone) % (24 * hourMs)) / minuteMs,
   opaque: (startMs) => `k${((startMs / minuteMs) * 7919) % 104_729}x`,
 } satisfies Record<string, (startMs: number, zone: string) => string | number>;
 

@@ -8,7 +8,6 @@ import { Calendar } from '../../src/counting/calendar/calendar.ts';
 import { grandTotal, plus } from '../../src/counting/rows/counts.ts';
 import type { Counts } from '../../src/counting/rows/counts.ts';
 import { stepsUntil } from '../../src/counting/rows/day-counts.ts';
-import { ANY_KEY_FORMAT } from '../../src/counting/rows/key-format.ts';
 import { WindowReader } from '../../src/counting/rows/window-reader.ts';
 import { readMinuteHistory } from '../../src/backfill/read-minutes.ts';
 import type { MinuteHistory } from '../../src/backfill/read-minutes.ts';
@@ -17,7 +16,7 @@ import type { Conventions } from '../../src/simulator/conventions.ts';
 import { ALWAYS_OPEN, OFFICE_HOURS } from '../../src/simulator/libraries.ts';
 import { pick } from '../../src/simulator/chance.ts';
 import { queryFrom } from '../support/responses.ts';
-import { SimulatedPeople } from '../support/simulated-people.ts';
+import { fittingKeyTimes, MINUTE_KEYS, SimulatedPeople } from '../support/simulated-people.ts';
 import { drawConventions } from '../support/drawn-conventions.ts';
 
 const DAY_MS = 86_400_000;
@@ -35,11 +34,9 @@ function countedBefore({ days }: MinuteHistory, atMs: number): Counts {
 /** Without what no reader can correct: unknown keys, offsets read as UTC, forced windows that are wider. */
 function readable(drawn: Conventions): Conventions {
   const { minuteKey, designator } = drawn;
-  const isUnknown =
-    minuteKey.form === 'index' || (minuteKey.form === 'epoch' && minuteKey.unit === 'min');
   return {
     ...drawn,
-    minuteKey: isUnknown ? { form: 'epoch', unit: 's', type: 'number' } : minuteKey,
+    minuteKey: minuteKey.form === 'opaque' ? MINUTE_KEYS.seconds : minuteKey,
     designator: designator === 'ignored, read as UTC' ? 'ignored, read as local' : designator,
     rateLimit: undefined,
     forcedWindow: 'as asked',
@@ -68,10 +65,10 @@ test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
       zone: calendar.zone,
       nowMs: () => endMs,
     });
-    const history = await readMinuteHistory(
-      { reader, stream: 'people', calendar, span: { startMs, endMs } },
-      ANY_KEY_FORMAT,
-    );
+    const keyTimes = fittingKeyTimes(conventions.minuteKey);
+    const span = { startMs, endMs };
+    const range = { reader, stream: 'people', calendar, keyTimes, span } as const;
+    const history = await readMinuteHistory(range);
 
     function servedBefore(atMs: number): number[] {
       const rest = service.total(atMs, NOW_MS);
@@ -91,3 +88,18 @@ test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
     expect(days.map((dayMs) => countedBefore(history, dayMs))).toEqual(days.map(servedBefore));
   },
 );
+
+test('rejects minutes of which a key cannot be parsed, and names it', async () => {
+  const calendar = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
+  const span = { startMs: calendar.dayAt(NOW_MS).startMs, endMs: NOW_MS };
+  const service = new SimulatedPeople({ minuteKey: { form: 'opaque' } });
+  service.record(NOW_MS - 5 * 3_600_000, [1, 0]);
+  const query = queryFrom((question) => service.respond(question, NOW_MS));
+  const { zone } = calendar;
+  const reader = new WindowReader({ query, stream: 'people', zone, nowMs: () => NOW_MS });
+  const range = { reader, stream: 'people', calendar, keyTimes: 'local', span } as const;
+  await expect(readMinuteHistory(range)).rejects.toMatchObject({
+    reason: 'malformed',
+    message: expect.stringMatching(/^minute keys unreadable: "bucket \w+"$/) as string,
+  });
+});

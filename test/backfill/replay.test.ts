@@ -5,8 +5,6 @@ import { readDaysBefore, readHistory } from '../../src/counting/occupancy/read-h
 import { createHistory } from '../../src/counting/occupancy/history.ts';
 import { replayPeriod } from '../../src/backfill/replay.ts';
 import type { PeriodHistory } from '../../src/backfill/replay.ts';
-import { ANY_KEY_FORMAT } from '../../src/counting/rows/key-format.ts';
-import type { KeyFormatState } from '../../src/counting/rows/key-format.ts';
 import { WindowReader } from '../../src/counting/rows/window-reader.ts';
 import { readMinuteHistory } from '../../src/backfill/read-minutes.ts';
 import type { MinuteHistory } from '../../src/backfill/read-minutes.ts';
@@ -40,7 +38,6 @@ function minutes(
   return {
     days: counter.days(),
     sums: [],
-    keyFormat: ANY_KEY_FORMAT,
     byDay: [],
   };
 }
@@ -127,7 +124,6 @@ describe('the estimate', () => {
   const NOON_MS = Date.parse('2026-11-09T12:00Z');
   const TODAY = CALENDAR.dayAt(NOON_MS);
   const PERIOD = CALENDAR.periodAt(NOON_MS);
-  const ISO: KeyFormatState = { status: 'detected', formats: [{ form: 'iso', zone: 'written' }] };
   /** 120 visits a day for forty days; every tenth exit is missed. */
   function library(visitsLater = 120): StreamFixture {
     const people = new StreamFixture({ records: [] });
@@ -147,7 +143,7 @@ describe('the estimate', () => {
   async function live(people: StreamFixture, atMs: number): Promise<EstimateMetrics> {
     const today = CALENDAR.dayAt(atMs);
     const query = queryFrom((question) => people.service.respond(question, atMs));
-    const history = await readHistory(query, 'people', CALENDAR, today, ISO);
+    const history = await readHistory(query, 'people', CALENDAR, today, 'local');
     people.restart();
     people.nowMs = atMs;
     people.customer.setDescription(RIVERSIDE.description);
@@ -164,10 +160,17 @@ describe('the estimate', () => {
     const span = { startMs: PERIOD.startMs, endMs: TODAY.endMs + DAY_MS };
     const { zone } = CALENDAR;
     const reader = new WindowReader({ query, stream: 'people', zone, nowMs: () => span.endMs });
-    const range = { reader, stream: 'people', calendar: CALENDAR, span } as const;
-    const history = await readMinuteHistory(range, ISO);
+    const range = {
+      reader,
+      stream: 'people',
+      calendar: CALENDAR,
+      keyTimes: 'local',
+      span,
+    } as const;
+    const history = await readMinuteHistory(range);
     const firstDay = CALENDAR.dayAt(times[0] ?? NaN);
-    const before = await readDaysBefore(query, 'people', CALENDAR, firstDay, ISO, PERIOD.startMs);
+    const endMs = PERIOD.startMs;
+    const before = await readDaysBefore(query, 'people', CALENDAR, firstDay, 'local', endMs);
     const samples = replayPeriod(
       {
         ...RIVERSIDE,

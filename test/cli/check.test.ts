@@ -8,6 +8,7 @@ import { ALWAYS_OPEN, OFFICE_HOURS } from '../../src/simulator/libraries.ts';
 import { SECRET, startEnvironment } from './simulated-environment.ts';
 import { ran } from './terminal.ts';
 import { drawConventions } from '../support/drawn-conventions.ts';
+import { fittingKeyTimes, MINUTE_KEYS } from '../support/simulated-people.ts';
 
 /** Ten people today, of whom five went out again. */
 const VISITS = { visitsAgo: [3, 7, 8, 21, 34, 55, 89, 90, 91, 144] };
@@ -49,21 +50,20 @@ test('good files are reported with warnings, bad ones with all problems, without
 });
 
 test('--connect prints the values of the service in tables of 80 columns', async () => {
-  const minuteKey = { form: 'compact', zone: 'customer', type: 'number' } as const;
   await using environment = await startEnvironment({
     riverside: VISITS,
-    compact: { ...VISITS, conventions: { minuteKey } },
+    local: { ...VISITS, conventions: { minuteKey: MINUTE_KEYS['local time'] } },
   });
   const config = environment.config({ customer: { breakdowns: ['device'] } });
   const { status, serviceRows, valueRows, doorRows, findings } = await connect(config);
   expect({ status, findings }).toEqual({ status: 0, findings: [''] });
   const time = String.raw`\d\d-\d\d \d\d:\d\d`;
   expect(serviceRows).toEqual([
-    expect.stringMatching(`^riverside good ${time} ${time} iso agrees [+-][01]s$`),
-    expect.stringMatching(`^compact good ${time} ${time} compact local agrees [+-][01]s$`),
+    expect.stringMatching(`^riverside good ${time} ${time} offset agrees [+-][01]s$`),
+    expect.stringMatching(`^local good ${time} ${time} local agrees [+-][01]s$`),
   ]);
-  expect(valueRows).toEqual([VALUES, VALUES.replace('riverside', 'compact')]);
-  expect(doorRows).toEqual(['riverside - yes', 'compact - yes']);
+  expect(valueRows).toEqual([VALUES, VALUES.replace('riverside', 'local')]);
+  expect(doorRows).toEqual(['riverside - yes', 'local - yes']);
   const { out } = await ran('check', '--connect', config);
   expect(Math.max(...out.split('\n').map((row) => row.length))).toBeLessThanOrEqual(80);
 });
@@ -152,7 +152,7 @@ test('--connect warns of hours that fit another time zone', async () => {
   const wrong = await connect(
     environment.config({ customer: { opening_hours, timezone: 'Asia/Karachi' } }),
   );
-  // At some hours, the wrong zone lets request_times seem wrong, too.
+  expect(wrong.findings.filter((text) => text.includes('error'))).toEqual([]);
   expect(wrong.findings).toContainEqual(
     expect.stringMatching(
       /^riverside: warning: \d\d % of the people come outside opening_hours, 0 % if these were 4 hours earlier: is timezone Asia\/Karachi right\?$/,
@@ -209,7 +209,7 @@ test.each<FindingCase>([
     what: 'lagging days and quarters',
     conventions: NIGHTLY,
     finding: 'warning: day totals differ from minute totals, using a finer aggregation',
-    service: / iso 0 of 15 \/ 0 of 10 \S+$/,
+    service: / offset 0 of 15 \/ 0 of 10 \S+$/,
     values: VALUES,
   },
   {
@@ -236,14 +236,14 @@ test.each<FindingCase>([
     conventions: {},
     visitsAgo: [],
     finding: 'warning: no counts in this month',
-    service: / good - - ambiguous - /,
+    service: / good - - - - /,
     values: 'riverside 0 0 0 0 0 0 0',
   },
   {
-    what: 'unknown minute keys',
-    conventions: { minuteKey: { form: 'epoch', unit: 'min', type: 'number' } },
-    finding: 'error: unknown minute key format',
-    service: / good - - unknown agrees /,
+    what: 'minute keys that are no times',
+    conventions: { minuteKey: { form: 'opaque' } },
+    finding: 'error: minute key "bucket ',
+    service: / good - - unreadable agrees /,
     values: 'riverside 10 5 10 10 5 10 -',
   },
   {
@@ -337,6 +337,47 @@ test('a request_times that the service refuses is found, and that nobody came', 
   );
 });
 
+test.each([
+  [
+    'UTC without Z',
+    'local',
+    EAST,
+    /error: service\.key_times: local does not fit the service, set it to utc if timezone Asia\/Tokyo is right$/,
+  ],
+  [
+    'local time',
+    'utc',
+    WEST,
+    /error: service\.key_times: utc does not fit the service, set it to local if timezone America\/Bogota is right$/,
+  ],
+  ['UTC without Z', 'utc', EAST, /^$/],
+  ['local time', 'local', WEST, /^$/],
+  ['local time with offset', 'utc', EAST, /^$/],
+] as const)('keys as %s, read as %s in %s', async (keys, key_times, timezone, finding) => {
+  await using environment = await startEnvironment(
+    { riverside: { visitsAgo: [40, 90], library: { timezone } } },
+    { minuteKey: MINUTE_KEYS[keys] },
+  );
+  const { status, findings } = await connect(environment.config({ service: { key_times } }));
+  expect(findings.join()).toMatch(finding);
+  expect(status).toBe(findings.join() === '' ? 0 : 1);
+});
+
+test('keys of a zone east of the configured one are ahead of the clock: the zone is asked for', async () => {
+  await using environment = await startEnvironment(
+    { riverside: { visitsAgo: [3, 90], library: { timezone: EAST } } },
+    { minuteKey: MINUTE_KEYS['local time'] },
+  );
+  const config = environment.config({ customer: { timezone: 'Asia/Kolkata' } });
+  const { status, findings } = await connect(config);
+  expect({ status, findings }).toEqual({
+    status: 0,
+    findings: [
+      'riverside: warning: keys of minutes are 3.5 hours ahead of the clock: is timezone Asia/Kolkata right?',
+    ],
+  });
+});
+
 /** No request returns the totals of such a service (README, limitations). */
 const UNREADABLE = [
   'the service does not return minutes: the totals may be too low',
@@ -350,15 +391,18 @@ test.each(Array.from({ length: 16 }, (_, i) => i + 1))(
     const conventions = { ...drawn, rateLimit: undefined };
     await using environment = await startEnvironment({ riverside: VISITS }, conventions);
     const request_times = drawn.designator === 'ignored, read as UTC' ? 'utc' : 'offset';
-    const config = environment.config({ polling: { interval: '1s' }, service: { request_times } });
-    const { status, serviceRows, valueRows, findings } = await connect(config);
+    const key_times = fittingKeyTimes(drawn.minuteKey);
+    const config = environment.config({
+      polling: { interval: '1s' },
+      service: { request_times, key_times },
+    });
+    const { status, valueRows, findings } = await connect(config);
     const isReadable = !UNREADABLE.some((text) => findings.join().includes(text));
     const [row = ''] = valueRows;
     const counters = VALUES.replace(/ 5$/, '');
     expect(isReadable ? row : counters).toContain(counters);
     const hasErrors = findings.some((finding) => finding.includes(': error: '));
-    // Whether keys are ambiguous depends on the zone, and so on the hour: that is a warning.
-    const lacksOccupancy = row.endsWith(' -') && !serviceRows[0]?.includes('ambiguous');
+    const lacksOccupancy = row.endsWith(' -');
     expect({ hasErrors, status }).toEqual({
       hasErrors: !isReadable || lacksOccupancy,
       status: hasErrors ? 1 : 0,

@@ -20,6 +20,7 @@ test('a minimal configuration has every default', async () => {
       maxConcurrency: 32,
       maxRequestsPerSecond: 50,
       requestTimes: 'offset',
+      keyTimes: 'local',
       proxyUrl: undefined,
       ca: undefined,
     },
@@ -67,6 +68,7 @@ test('is shown with defaults, and without what is secret, may be, or is from the
   timeout: 10s
   max_concurrency: 32
   request_times: offset
+  key_times: local
   allow_insecure: false
   proxy_url: <secret>
 polling:

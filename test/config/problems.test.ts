@@ -54,6 +54,7 @@ test.each<Case>([
   ['customer', 'capacity:', '9:14: customers[0].capacity: expected an integer from 1 to 1000000, got an empty value ^'],
   ['service', 'max_requests_per_second: 0', '4:28: service.max_requests_per_second: expected a number from 0.01 to 100000, got 0 ^'],
   ['service', 'request_times: UTC', '4:18: service.request_times: expected one of offset, utc, local, got UTC ^'],
+  ['service', 'key_times: berlin', '4:14: service.key_times: expected one of local, utc, got berlin ^'],
   ['service', 'allow_insecure: yes', '4:19: service.allow_insecure: expected true or false, got yes ^'],
   ['service', 'timeout: 99ms', '4:12: service.timeout: expected a duration from 100ms to 5m, such as 10s, got 99ms ^'],
   ['service', 'timeout: 5m1ms', '4:12: service.timeout: expected a duration from 100ms to 5m, such as 10s, got 5m1ms ^'],
@@ -109,7 +110,7 @@ test.each<Case>([
   ['customer', 'holidays: xx\nbreakdowns: [branch]\nbranches: { 101: { opening_hours: "PH off" } }', '9:15: customers[0].holidays: expected a country or country-state such as dk or de-by, got xx ^'],
   ['customer', 'breakdowns: [branch]\nbranches: { 101: { holidays: xx, opening_hours: "PH off" } }', '10:34: customers[0].branches.101.holidays: expected a country or country-state such as dk or de-by, got xx'],
   // keys
-  ['service', 'interval: 60s', '4:3: service.interval: unknown key, expected one of base_url, auth_url, scope, timeout, max_concurrency, max_requests_per_second, request_times, allow_insecure, proxy_url, ca_file ^'],
+  ['service', 'interval: 60s', '4:3: service.interval: unknown key, expected one of base_url, auth_url, scope, timeout, max_concurrency, max_requests_per_second, request_times, key_times, allow_insecure, proxy_url, ca_file ^'],
   ['customer', 'openinghours: 24/7', '9:5: customers[0].openinghours: unknown key, did you mean opening_hours?'],
   ['customer', 'labels: { __proto__: x }', '9:15: customers[0].labels: unsupported key'],
   ['customer', 'capacity: 1\ncapacity: 2', '10:5: customers[0].capacity: duplicate key ^'],

@@ -4,10 +4,8 @@ import { isHistoryDue, updateHistory } from '../../src/counting/customer-history
 import type { Customer } from '../../src/counting/customer.ts';
 import { createHistory } from '../../src/counting/occupancy/history.ts';
 import { DayCounter } from '../../src/counting/rows/day-counts.ts';
-import { ANY_KEY_FORMAT } from '../../src/counting/rows/key-format.ts';
-import type { KeyFormatState } from '../../src/counting/rows/key-format.ts';
 import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
-import type { Snapshot } from '../../src/counting/totals/state.ts';
+import type { Snapshot, StreamState } from '../../src/counting/totals/state.ts';
 import { CALENDAR, NOVEMBER, NOW_MS } from '../support/owner.ts';
 import { customerNamed } from '../support/polled.ts';
 import { queryFrom, responseOf } from '../support/responses.ts';
@@ -17,17 +15,13 @@ import { MINUTE_MS } from './fixture.ts';
 
 const TODAY = CALENDAR.dayAt(NOW_MS);
 const HALF_PAST_MS = TODAY.startMs + 30 * MINUTE_MS;
-const DETECTED: KeyFormatState = {
-  status: 'detected',
-  formats: [{ form: 'iso', zone: 'written' }],
-};
 
 function customer(): Customer {
   return customerNamed('riverside', undefined, { streams: ['people', 'logins'] });
 }
 
-/** A poll that was accepted. Whether its minutes are known does not follow from the format: it may have none. */
-function polled(of: Customer, keyFormat: KeyFormatState, hasMinutes: boolean): Customer {
+/** A poll that was accepted. Its minutes are unknown also if the service forces another aggregation. */
+function polled(of: Customer, hasMinutes = true, keysNoted?: StreamState['keysNoted']): Customer {
   const [minutes] = new DayCounter(CALENDAR, [TODAY], 'people').days();
   const snapshot: Snapshot = {
     period: NOVEMBER,
@@ -37,7 +31,7 @@ function polled(of: Customer, keyFormat: KeyFormatState, hasMinutes: boolean): C
     today: [0, 0],
     order: hasMinutes && minutes ? { minutes, endMs: NOW_MS, lastSeenMs: undefined } : undefined,
   };
-  const state = { ...INITIAL_STATE, keyFormat, snapshot };
+  const state = { ...INITIAL_STATE, keysNoted, snapshot };
   of.pollSucceeded('people', { state, result: 'accepted' }, NOW_MS);
   return of;
 }
@@ -46,19 +40,18 @@ describe('the history of people is read', () => {
   test('after the first accepted poll', () => {
     const library = customer();
     expect(isHistoryDue(library, 'people', TODAY.startMs)).toBe(false);
-    polled(library, DETECTED, true);
+    polled(library);
     expect(isHistoryDue(library, 'people', TODAY.startMs)).toBe(true);
     expect(isHistoryDue(library, 'logins', TODAY.startMs)).toBe(false);
     expect(isHistoryDue(library, 'branch', TODAY.startMs)).toBe(false);
   });
 
   test.each([
-    ['if the format of keys is detected', DETECTED, false, true],
-    ['if there were no keys', ANY_KEY_FORMAT, true, true],
-    ['not while keys cannot be parsed', { ...ANY_KEY_FORMAT, status: 'unknown' }, false, false],
-    ['not while the format of keys is ambiguous', ANY_KEY_FORMAT, false, false],
-  ] as const)('%s', (_, keyFormat, hasMinutes, expected) => {
-    const library = polled(customer(), keyFormat, hasMinutes);
+    ['without minutes', false, undefined, true],
+    ['not while keys cannot be parsed', false, 'keys_unreadable', false],
+    ['once they can', true, 'keys_unreadable', true],
+  ] as const)('%s', (_, hasMinutes, keysNoted, expected) => {
+    const library = polled(customer(), hasMinutes, keysNoted);
     expect(isHistoryDue(library, 'people', NOW_MS)).toBe(expected);
   });
 
@@ -66,7 +59,7 @@ describe('the history of people is read', () => {
     ['before', HALF_PAST_MS - 1, false],
     ['from', HALF_PAST_MS, true],
   ])('again: %s half an hour after the start of the next day', (_, nowMs, expected) => {
-    const library = polled(customer(), DETECTED, true);
+    const library = polled(customer());
     const yesterday = CALENDAR.dayBefore(TODAY);
     library.historyRead('people', createHistory(CALENDAR, yesterday, []));
     expect(isHistoryDue(library, 'people', yesterday.endMs - 1)).toBe(false);
@@ -75,7 +68,7 @@ describe('the history of people is read', () => {
 });
 
 test('the history of one stream is not that of the other', async () => {
-  const library = polled(customer(), DETECTED, true);
+  const library = polled(customer());
   const service = new SimulatedPeople();
   const query = queryFrom((question) => service.respond(question, NOW_MS));
   await updateHistory(library, 'people', query, NOW_MS);
@@ -85,7 +78,7 @@ test('the history of one stream is not that of the other', async () => {
 });
 
 test('no history without minutes', async () => {
-  const library = polled(customer(), DETECTED, true);
+  const library = polled(customer());
   const query = queryFrom(() => responseOf({ '2026-11-18': [3, 1] }, 'day'));
   await expect(updateHistory(library, 'people', query, NOW_MS)).rejects.toMatchObject({
     reason: 'malformed',

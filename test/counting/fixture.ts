@@ -1,7 +1,7 @@
 /** A customer with one stream, which a test polls step by step, over restarts. */
 import { ServiceError } from '../../src/base/errors.ts';
 import { COUNTERS } from '../../src/base/model.ts';
-import type { AggregatedResponse, MinuteStream, Stream } from '../../src/base/model.ts';
+import type { AggregatedResponse, KeyTimes, MinuteStream, Stream } from '../../src/base/model.ts';
 import { MINUTE_MS } from '../../src/base/duration.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import type { Customer } from '../../src/counting/customer.ts';
@@ -21,7 +21,7 @@ import { NOVEMBER, NOW_MS, OWNER } from '../support/owner.ts';
 import { customerNamed } from '../support/polled.ts';
 import { queryFrom, responseOf } from '../support/responses.ts';
 import type { Requested, Respond } from '../support/responses.ts';
-import { SimulatedPeople } from '../support/simulated-people.ts';
+import { fittingKeyTimes, SimulatedPeople } from '../support/simulated-people.ts';
 
 export { MINUTE_MS };
 export const HOUR_MS = 60 * MINUTE_MS;
@@ -46,11 +46,17 @@ export abstract class PollFixture {
   readonly #createCustomer: () => Customer;
   readonly #startMs: number;
 
-  constructor(stream: Stream, startMs = START_MS, timezone = 'Europe/Copenhagen') {
+  constructor(
+    stream: Stream,
+    startMs = START_MS,
+    timezone = 'Europe/Copenhagen',
+    keyTimes: KeyTimes = 'local',
+  ) {
     const settings = {
       zone: new Zone(timezone),
       streams: [stream === 'logins' ? stream : 'people'],
       owner: OWNER,
+      keyTimes,
     } as const;
     this.#stream = stream;
     this.#createCustomer = () => customerNamed('riverside', this.marks, settings);
@@ -115,6 +121,8 @@ export interface StreamOptions {
   readonly startMs?: number | undefined;
   readonly timezone?: string;
   readonly stream?: MinuteStream;
+  /** Default: what fits the conventions. */
+  readonly keyTimes?: KeyTimes;
   /** People of the days before, one record each. */
   readonly records?: readonly (readonly [agoMs: number, counts: readonly number[]])[];
 }
@@ -134,7 +142,8 @@ export class StreamFixture extends PollFixture {
   override respond: Respond = (question) => this.service.respond(question, this.nowMs);
 
   constructor({ conventions, records = RECORDS, stream = 'people', ...when }: StreamOptions = {}) {
-    super(stream, when.startMs, when.timezone);
+    const { keyTimes = fittingKeyTimes(conventions?.minuteKey) } = when;
+    super(stream, when.startMs, when.timezone, keyTimes);
     this.stream = stream;
     this.service = new SimulatedPeople(conventions, { timezone: this.customer.calendar.zone.name });
     records.forEach(([agoMs, counts]) => this.record(this.nowMs - agoMs, counts));
@@ -170,6 +179,7 @@ export class StreamFixture extends PollFixture {
     return {
       stream,
       calendar: customer.calendar,
+      keyTimes: customer.keyTimes,
       period,
       clocks: {
         nowMs: () => this.clockMs,

@@ -14,6 +14,7 @@ const CONFIG = configOf(
 test.each([
   ['timeoutMs', { timeoutMs: 1 }, true],
   ['requestTimes', { requestTimes: 'utc' }, false],
+  ['keyTimes', { keyTimes: 'utc' }, false],
   ['baseUrl', { baseUrl: 'https://other.example.org' }, false],
 ] as const)('a new %s of the service: %j keeps the values: %s', (_key, service, keeps) => {
   const registry = new CustomerRegistry(new HighWaterMarks());

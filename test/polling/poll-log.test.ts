@@ -89,10 +89,16 @@ describe('a note', () => {
     ]);
   });
 
-  test('about a key format is for debugging', async () => {
-    await poll(undefined, 'key_format_detected');
+  test('about keys names one of them', async () => {
+    await poll(undefined, { kind: 'keys_off_clock', key: '"2026-11-18T12:07"', hours: 1 });
     expect(lines).toMatchObject([
-      { level: 'debug', msg: 'minute key format detected', customer: 'riverside' },
+      {
+        level: 'warn',
+        msg: 'newest minute is hours off, check service.key_times',
+        customer: 'riverside',
+        key: '"2026-11-18T12:07"',
+        hours: 1,
+      },
     ]);
   });
 });
@@ -134,10 +140,10 @@ describe('many streams that fail', () => {
 
   test('do not suppress another message', async () => {
     await failAll();
-    pollLog.succeeded(riverside, ['key_format_unknown']);
+    pollLog.succeeded(riverside, ['breakdown_keys_dropped']);
     expect(lines.at(-1)).toMatchObject({
       level: 'warn',
-      msg: 'unknown minute key format, occupancy unavailable',
+      msg: 'too many breakdown keys, some dropped',
       customer: 'riverside',
     });
   });

@@ -43,6 +43,7 @@ export function servedCustomers(
       scope: 'ServiceAPI',
       timeoutMs: 10_000,
       requestTimes: 'offset',
+      keyTimes: 'local',
       proxyUrl: undefined,
       ca: undefined,
       ...limits,

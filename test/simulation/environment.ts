@@ -1,7 +1,7 @@
 /** An environment from a seed: conventions of the service, libraries, intervals, faults and incidents. */
 import { Temporal } from 'temporal-polyfill';
-import { BREAKDOWNS, REQUEST_TIMES } from '../../src/base/model.ts';
-import type { Breakdown, RequestTimes } from '../../src/base/model.ts';
+import { BREAKDOWNS, KEY_TIMES, REQUEST_TIMES } from '../../src/base/model.ts';
+import type { Breakdown, KeyTimes, RequestTimes } from '../../src/base/model.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
 import type { Clock } from '../../src/base/clock.ts';
@@ -20,6 +20,7 @@ import {
 } from '../../src/simulator/libraries.ts';
 import type { Device, Library } from '../../src/simulator/libraries.ts';
 import { drawConventions } from '../support/drawn-conventions.ts';
+import { fittingKeyTimes } from '../support/simulated-people.ts';
 import { isHoliday } from './holidays.ts';
 import { createSimulatedService } from '../../src/simulator/simulated-service.ts';
 import type { SimulatedService } from '../../src/simulator/simulated-service.ts';
@@ -55,6 +56,8 @@ export interface Environment {
   readonly conventions: Conventions;
   /** A setting of the exporter that fits the conventions. */
   readonly requestTimes: RequestTimes;
+  /** Fits the conventions, unless it is drawn wrong: then totals must be right all the same. */
+  readonly keyTimes: KeyTimes;
   readonly timezone: string;
   readonly visitsPerDay: readonly number[];
   readonly alwaysOpen: boolean;
@@ -129,6 +132,9 @@ const VISITED_SHARE = 0.7;
 /** Make draws for branches, and for long runs, independent of all others. */
 const BRANCH_DRAWS = 0xb7a9c4;
 const LONG_DRAWS = 0x10f6;
+/** Makes the draw of `service.key_times` independent of all others. */
+const KEY_DRAWS = 0x6b657;
+const WRONG_KEY_TIMES_SHARE = 0.1;
 
 /** With many polls and branches, a day is slow: few last so long. */
 const VISITED_DAYS = [0.2, 0.2, 0.2, 0.3, 0.3, 0.5];
@@ -220,9 +226,18 @@ export function drawEnvironment(seed: number): Environment {
     ...environment,
     conventions: { ...environment.conventions, rateLimit },
     requestTimes,
+    keyTimes: drawKeyTimes(seed, drawn),
     branches: 0,
     namesBranches: false,
   });
+}
+
+/** Draws the setting of `service.key_times`, which seldom does not fit. */
+function drawKeyTimes(seed: number, { minuteKey }: Conventions): KeyTimes {
+  const random = seededRandom(seed ^ KEY_DRAWS);
+  return random.next() < WRONG_KEY_TIMES_SHARE
+    ? pick(random, KEY_TIMES)
+    : fittingKeyTimes(minuteKey);
 }
 
 /** Branches are reconfigured only where there are any. */
@@ -292,11 +307,11 @@ function withBranches(environment: Environment): Environment {
 /** Draws libraries with visitors, often polled, of a service that shows when they came: audits of branches are strict. */
 function visited(random: Random, environment: Environment): Environment {
   const { conventions, faultKinds } = environment;
-  const { forced, forcedTo, serviceClockMs, deviceClocks, minuteKey } = plainConventions;
+  const { forced, forcedTo, serviceClockMs, deviceClocks } = plainConventions;
+  const minuteKey =
+    conventions.minuteKey.form === 'opaque' ? plainConventions.minuteKey : conventions.minuteKey;
   const isPrompt = random.next() < 0.4;
   const isByArrival = conventions.windowTime === 'server';
-  const hasKnownKey =
-    conventions.minuteKey.form === 'iso' || conventions.minuteKey.form === 'compact';
   const pace = pick(random, PACES.slice(0, 3));
   const intervalMs = pick(random, pace.intervals);
   return {
@@ -308,9 +323,10 @@ function visited(random: Random, environment: Environment): Environment {
       serviceClockMs,
       deviceClocks,
       keyTime: isByArrival && random.next() < 0.5 ? 'server' : 'local',
-      minuteKey: hasKnownKey ? conventions.minuteKey : minuteKey,
+      minuteKey,
       rateLimit: random.next() < 0.8 ? undefined : conventions.rateLimit,
     },
+    keyTimes: fittingKeyTimes(minuteKey),
     visitsPerDay: pick(random, [[60], [200], [200], [300, 30]]),
     days: pick(random, VISITED_DAYS),
     intervalMs,

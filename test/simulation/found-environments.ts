@@ -3,6 +3,7 @@
  * for another environment as soon as drawing changes.
  */
 import { plainConventions } from '../../src/simulator/conventions.ts';
+import { MINUTE_KEYS } from '../support/simulated-people.ts';
 import type { Environment } from './environment.ts';
 
 const MINUTE_MS = 60_000;
@@ -12,6 +13,7 @@ const PLAIN: Environment = {
   seed: 1,
   conventions: plainConventions,
   requestTimes: 'offset',
+  keyTimes: 'local',
   timezone: 'Europe/Copenhagen',
   visitsPerDay: [200],
   alwaysOpen: false,
@@ -65,7 +67,7 @@ export const FOUND_ENVIRONMENTS: Readonly<Record<string, Environment>> = {
     seed: 77001080,
     conventions: {
       ...plainConventions,
-      minuteKey: { form: 'compact', zone: 'customer', type: 'string' },
+      minuteKey: MINUTE_KEYS['local time'],
       forced: { above: 'rows', limit: 20 },
       forcedTo: 'quarter',
       quarter: '3 months',

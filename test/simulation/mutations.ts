@@ -117,6 +117,17 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     appliesTo: (environment) =>
       hasLocalKeys(environment) && environment.conventions.repeatedKeys === 'separate',
   },
+  'keys without an offset in the wrong zone': {
+    config: (config) => ({
+      ...config,
+      service: { ...config.service, keyTimes: config.service.keyTimes === 'utc' ? 'local' : 'utc' },
+    }),
+    appliesTo: (environment) =>
+      hasLocalKeys(environment) &&
+      canAuditOccupancy(environment) &&
+      environment.timezone !== 'UTC' &&
+      environment.visitsPerDay.some((visits) => visits >= 60),
+  },
   'failed request taken for an empty response': {
     client: (client) => ({
       query: (query, signal) =>

@@ -100,14 +100,20 @@ export class Run {
     this.clock = new VirtualClock(environment.startMs);
     this.service = serviceOf(environment, this.clock);
     this.faults = createFaults({ random: this.random });
-    const { intervalMs, reconcileIntervalMs, breakdownIntervalMs, breakdowns, requestTimes } =
-      environment;
+    const {
+      intervalMs,
+      reconcileIntervalMs,
+      breakdownIntervalMs,
+      breakdowns,
+      requestTimes,
+      keyTimes,
+    } = environment;
     const config = configOf(
       this.service,
       { intervalMs, reconcileIntervalMs, breakdownIntervalMs },
       { streams: ['people', 'logins'], breakdowns },
     );
-    this.config = { ...config, service: { ...config.service, requestTimes } };
+    this.config = { ...config, service: { ...config.service, requestTimes, keyTimes } };
     if (environment.namesBranches) {
       this.nameBranches();
     }

@@ -1,5 +1,6 @@
 /** What the audits tolerate, given the conventions, faults and incidents of an environment. */
 import { Temporal } from 'temporal-polyfill';
+import { fittingKeyTimes } from '../support/simulated-people.ts';
 import type { Environment, IncidentKind } from './environment.ts';
 
 /** Start of the day in every environment. */
@@ -153,19 +154,17 @@ export function repeatedTimes(
     : undefined;
 }
 
-/** Minute keys have a format that the exporter knows. */
-function hasKnownKeys({ conventions: { minuteKey } }: Environment): boolean {
-  return minuteKey.form !== 'index' && !(minuteKey.form === 'epoch' && minuteKey.unit === 'min');
+/** Minute keys can be parsed, to the instants that they mean. */
+function hasKnownKeys({ conventions: { minuteKey }, keyTimes }: Environment): boolean {
+  const isMissing = minuteKey.form === 'iso' && minuteKey.designator === 'none';
+  return minuteKey.form !== 'opaque' && (!isMissing || keyTimes === fittingKeyTimes(minuteKey));
 }
 
 /** Keys are local times without an offset. */
 export function hasLocalKeys({ conventions: { minuteKey } }: Environment): boolean {
-  const isNaive =
-    minuteKey.form === 'compact' ||
-    minuteKey.form === 'minute-of-day' ||
-    minuteKey.form === 'clock' ||
-    (minuteKey.form === 'iso' && minuteKey.designator === 'none');
-  return isNaive && minuteKey.zone === 'customer';
+  return (
+    minuteKey.form === 'iso' && minuteKey.designator === 'none' && minuteKey.zone === 'customer'
+  );
 }
 
 /** Every successful poll shows the service's total: nothing is late, and no response lacks rows. */

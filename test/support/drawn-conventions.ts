@@ -14,20 +14,20 @@ export function drawConventions(random: Random): Conventions {
   return { ...plainConventions, minuteKey, ...(Object.fromEntries(drawn) as Partial<Conventions>) };
 }
 
-/** Draws a format: each is equally likely. */
+/** Draws a form: each is equally likely. */
 function drawMinuteKey(random: Random): MinuteKey {
   const zone = pick<KeyZone>(random, ['customer', 'utc']);
   const type = pick<KeyType>(random, ['number', 'string']);
-  const unit = pick(random, ['s', 'ms', 'min'] as const);
+  const unit = pick(random, ['s', 'ms'] as const);
   const precision = pick(random, ['minute', 'second', 'fraction'] as const);
   return pick<MinuteKey>(random, [
-    { form: 'iso', zone, designator: 'offset', precision },
-    { form: 'iso', zone: 'utc', designator: 'Z', precision },
-    { form: 'iso', zone, designator: 'none', precision },
+    { form: 'iso', zone, designator: 'offset', precision, separator: 'T' },
+    { form: 'iso', zone: 'utc', designator: 'Z', precision, separator: 'T' },
+    { form: 'iso', zone: 'customer', designator: 'none', precision, separator: 'T' },
+    { form: 'iso', zone: 'customer', designator: 'none', precision, separator: ' ' },
+    { form: 'iso', zone: 'utc', designator: 'none', precision, separator: 'T' },
+    { form: 'iso', zone: 'utc', designator: 'none', precision, separator: ' ' },
     { form: 'epoch', unit, type },
-    { form: 'compact', zone, type },
-    { form: 'minute-of-day', zone, type },
-    { form: 'index', type },
-    { form: 'clock', zone },
+    { form: 'opaque' },
   ]);
 }

@@ -96,6 +96,7 @@ export function configOf(
       maxConcurrency: 8,
       maxRequestsPerSecond: 50,
       requestTimes: 'offset',
+      keyTimes: 'local',
       proxyUrl: undefined,
       ca: undefined,
     },

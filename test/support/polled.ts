@@ -30,6 +30,7 @@ export function customerNamed(
     timezone: zone.name,
     description: { ...UNDESCRIBED, estimate: false },
     calendar: new Calendar(zone, { hour: 4, minute: 0 }),
+    keyTimes: 'local',
     streams: ['people'],
     owner: counterOwner('s', name, name),
     marks,

@@ -1,27 +1,36 @@
 /** People of one customer of the simulator, in memory: by default only those that a test records. */
-import type { AggregatedResponse, WindowQuery } from '../../src/base/model.ts';
-import type { Conventions, MinuteKey } from '../../src/simulator/conventions.ts';
+import type { AggregatedResponse, KeyTimes, WindowQuery } from '../../src/base/model.ts';
+import type { Conventions, KeyZone, MinuteKey } from '../../src/simulator/conventions.ts';
 import type { Library } from '../../src/simulator/libraries.ts';
 import { small } from '../simulator/support.ts';
 import type { Row, Small } from '../simulator/support.ts';
 import { NOW_MS } from './owner.ts';
 
-/** Formats of minute keys that are detected, by name. */
+/** Forms of minute keys, by name, and the `service.key_times` that fits. */
 export const MINUTE_KEYS = {
-  'UTC with Z': { form: 'iso', zone: 'utc', designator: 'Z', precision: 'fraction' },
-  'local time with offset': {
-    form: 'iso',
-    zone: 'customer',
-    designator: 'offset',
-    precision: 'second',
-  },
-  'local time': { form: 'iso', zone: 'customer', designator: 'none', precision: 'second' },
-  'UTC without Z': { form: 'iso', zone: 'utc', designator: 'none', precision: 'minute' },
+  'UTC with Z': iso('utc', 'Z', 'fraction'),
+  'local time with offset': iso('customer', 'offset', 'second'),
+  'local time': iso('customer', 'none', 'second'),
+  'local time with a blank': iso('customer', 'none', 'minute', ' '),
+  'UTC without Z': iso('utc', 'none', 'minute'),
   seconds: { form: 'epoch', unit: 's', type: 'number' },
-  'compact local time': { form: 'compact', zone: 'customer', type: 'number' },
-  'local time of day': { form: 'clock', zone: 'customer' },
-  'local minute of day': { form: 'minute-of-day', zone: 'customer', type: 'number' },
+  'milliseconds as text': { form: 'epoch', unit: 'ms', type: 'string' },
 } as const satisfies Record<string, MinuteKey>;
+
+function iso(
+  zone: KeyZone,
+  designator: 'offset' | 'Z' | 'none',
+  precision: 'minute' | 'second' | 'fraction',
+  separator: 'T' | ' ' = 'T',
+) {
+  return { form: 'iso', zone, designator, precision, separator } as const;
+}
+
+/** Returns the `service.key_times` that fits keys; any does if they explain themselves. */
+export function fittingKeyTimes(minuteKey: MinuteKey | undefined): KeyTimes {
+  const isUtc = minuteKey?.form === 'iso' && minuteKey.designator === 'none';
+  return isUtc && minuteKey.zone === 'utc' ? 'utc' : 'local';
+}
 
 /** `day` has complete days only, as of last night. */
 export const DAY_LAGS = { dayFreshness: 'nightly' } as const;

@@ -3,14 +3,13 @@
  * follows: by `quarter` where that is a quarter-hour, else by `minute`. `quarter` may lag, so the newest
  * days are read by `minute`.
  */
-import type { MinuteStream } from '../../base/model.ts';
+import type { KeyTimes, MinuteStream } from '../../base/model.ts';
 import { contains } from '../calendar/calendar.ts';
 import type { Calendar, Span } from '../calendar/calendar.ts';
 import { ANY_COUNT } from '../rows/counts.ts';
 import { addWindows, DayCounter, lastSeenIn } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
-import { detectKeyFormat, keyParser, namesTimeOfDay } from '../rows/key-format.ts';
-import type { KeyFormatState } from '../rows/key-format.ts';
+import { parseRows } from '../rows/keys.ts';
 import { readByMinute, WindowReader } from '../rows/window-reader.ts';
 import type { Query } from '../rows/window-reader.ts';
 import { HISTORY_DAYS, QUARTER_MS } from './door-model.ts';
@@ -31,37 +30,18 @@ export async function readHistory(
   stream: MinuteStream,
   calendar: Calendar,
   today: Span,
-  keyFormat: KeyFormatState,
+  keyTimes: KeyTimes,
 ): Promise<History | undefined> {
   const { zone } = calendar;
   const reader = new WindowReader({ query, stream, zone, nowMs: () => today.startMs });
-  const detected = await findKeyFormat(reader, calendar, today, keyFormat);
-  const days = await readDaysBefore(query, stream, calendar, today, detected);
+  const days = await readDaysBefore(query, stream, calendar, today, keyTimes);
   const history = days && createHistory(calendar, today, days);
   return (
     history && {
       ...history,
-      ...(await findLastSeen(reader, stream, calendar, history, days, detected)),
+      ...(await findLastSeen(reader, stream, calendar, history, days, keyTimes)),
     }
   );
-}
-
-/**
- * Returns the format of the minutes' keys. A library that has counted nobody for days has shown none yet:
- * those of the quarter-hours are like them.
- */
-async function findKeyFormat(
-  reader: WindowReader,
-  calendar: Calendar,
-  today: Span,
-  keyFormat: KeyFormatState,
-): Promise<KeyFormatState> {
-  if (keyFormat.status === 'detected') {
-    return keyFormat;
-  }
-  const { startMs, endMs } = spanOf(daysBefore(calendar, today));
-  const response = await reader.read('quarter', startMs, endMs);
-  return detectKeyFormat(reader, keyFormat, [response], calendar.zone);
 }
 
 /** Returns the minutes of the newest counts, if they are in a day that was read by quarter. */
@@ -71,7 +51,7 @@ async function findLastSeen(
   { zone }: Calendar,
   { lastSeenMs }: History,
   days: readonly DayCounts[],
-  keyFormat: KeyFormatState,
+  keyTimes: KeyTimes,
 ): Promise<Partial<Pick<History, 'lastSeenMs'>>> {
   const startMs = Math.max(...lastSeenMs.map((atMs = -Infinity) => atMs));
   const day = days.find((one) => contains(one.day, startMs));
@@ -81,7 +61,7 @@ async function findLastSeen(
   const response = await reader.readOptional('minute', startMs, startMs + QUARTER_MS);
   const counter = new DayCounter({ zone }, [day.day], stream);
   const windows = response?.aggregation === 'minute' ? [response] : [];
-  const [minutes] = addWindows(counter, windows, keyFormat, zone) ? counter.days() : [];
+  const [minutes] = addWindows(counter, windows, zone, keyTimes) ? counter.days() : [];
   return {
     lastSeenMs: lastSeenMs.map((atMs, i) =>
       atMs === startMs && minutes ? (lastSeenIn(minutes, Infinity, i) ?? atMs) : atMs,
@@ -98,13 +78,13 @@ export async function readDaysBefore(
   stream: MinuteStream,
   calendar: Calendar,
   day: Span,
-  keyFormat: KeyFormatState,
+  keyTimes: KeyTimes,
   endMs = day.startMs,
 ): Promise<readonly DayCounts[] | undefined> {
   const { zone } = calendar;
   const days = daysBefore(calendar, day).filter((before) => before.endMs <= endMs);
   const reader = new WindowReader({ query, stream, zone, nowMs: () => endMs });
-  const reading = { reader, stream, calendar, keyFormat };
+  const reading = { reader, stream, calendar, keyTimes };
   const older = days.slice(0, -DAYS_BY_MINUTE);
   const counted = (await readQuarters(reading, older)) ?? (await readMinutes(reading, older));
   const newest = counted && (await readMinutes(reading, days.slice(-DAYS_BY_MINUTE)));
@@ -115,7 +95,7 @@ interface Reading {
   readonly reader: WindowReader;
   readonly stream: MinuteStream;
   readonly calendar: Calendar;
-  readonly keyFormat: KeyFormatState;
+  readonly keyTimes: KeyTimes;
 }
 
 /** Returns the {@link HISTORY_DAYS} days before a day, oldest first. */
@@ -128,30 +108,26 @@ function daysBefore(calendar: Calendar, today: Span): readonly Span[] {
   return days;
 }
 
-/** Returns the days; undefined if `quarter` is no quarter-hour, or has other keys than minutes. */
+/** Returns the days; undefined if `quarter` is no quarter-hour, or has keys that cannot be parsed. */
 async function readQuarters(
-  { reader, stream, calendar, keyFormat }: Reading,
+  { reader, stream, calendar, keyTimes }: Reading,
   days: readonly Span[],
 ): Promise<readonly DayCounts[] | undefined> {
-  if (days.length === 0 || namesTimeOfDay(keyFormat)) {
+  if (days.length === 0) {
     return undefined;
   }
   const span = spanOf(days);
   const response = await reader.readAgainIfBelow(ANY_COUNT, 'quarter', span.startMs, span.endMs);
-  const { aggregation, rows, window } = response;
-  const parse = keyParser(keyFormat, window, calendar.zone);
+  const { aggregation, rows } = response;
+  const startsMs = parseRows(response, calendar.zone, keyTimes) ?? [];
   const counter = new DayCounter(calendar, days, stream, QUARTER_MS);
   let quarters = 0;
-  for (const row of rows) {
-    const startMs = parse(row);
-    if (startMs === undefined) {
-      return undefined;
-    }
+  startsMs.forEach((startMs, i) => {
     if (contains(span, startMs) && startMs % QUARTER_MS === 0) {
-      counter.add(startMs, row.counts);
+      counter.add(startMs, rows[i]?.counts ?? []);
       quarters += 1;
     }
-  }
+  });
   const isByQuarter =
     aggregation === 'quarter' && quarters >= MIN_QUARTER_ROWS && quarters * 2 >= rows.length;
   return isByQuarter ? counter.days() : undefined;
@@ -159,23 +135,19 @@ async function readQuarters(
 
 /** Returns the days; undefined if the service forces a coarser aggregation even for short windows. */
 async function readMinutes(
-  { reader, stream, calendar, keyFormat }: Reading,
+  { reader, stream, calendar, keyTimes }: Reading,
   days: readonly Span[],
 ): Promise<readonly DayCounts[] | undefined> {
-  const counted: DayCounts[] = [];
-  // A time of day can be placed only in a window of one day.
-  const windows = namesTimeOfDay(keyFormat) ? days.map((day) => [day]) : [days];
-  for (const window of windows.filter(({ length }) => length > 0)) {
-    const { startMs, endMs } = spanOf(window);
-    const response = await reader.readAgainIfBelow(ANY_COUNT, 'minute', startMs, endMs);
-    const windows = await readByMinute(reader, response);
-    const counter = new DayCounter(calendar, window, stream);
-    if (windows === undefined || !addWindows(counter, windows, keyFormat, calendar.zone)) {
-      return undefined;
-    }
-    counted.push(...counter.days());
+  if (days.length === 0) {
+    return [];
   }
-  return counted;
+  const { startMs, endMs } = spanOf(days);
+  const response = await reader.readAgainIfBelow(ANY_COUNT, 'minute', startMs, endMs);
+  const windows = await readByMinute(reader, response);
+  const counter = new DayCounter(calendar, days, stream);
+  return windows !== undefined && addWindows(counter, windows, calendar.zone, keyTimes)
+    ? counter.days()
+    : undefined;
 }
 
 function spanOf(days: readonly Span[]): Span {

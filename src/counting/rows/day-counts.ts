@@ -3,15 +3,15 @@
  * past days from which doors are learned, and the days of a backfill.
  */
 import { COUNTERS } from '../../base/model.ts';
-import type { MinuteStream, Row } from '../../base/model.ts';
+import type { KeyTimes, MinuteStream } from '../../base/model.ts';
 import { MINUTE_MS } from '../../base/duration.ts';
 import { contains } from '../calendar/calendar.ts';
 import type { Calendar, Span } from '../calendar/calendar.ts';
 import type { Zone } from '../calendar/zone.ts';
 import { countOf } from './counts.ts';
 import type { Counts } from './counts.ts';
-import { keyParser } from './key-format.ts';
-import type { KeyFormatState, KeySample } from './key-format.ts';
+import { parseRows } from './keys.ts';
+import type { WindowRows } from './keys.ts';
 
 /** Counts of successive steps. */
 export type Steps = Uint8Array | Int16Array | Float64Array;
@@ -34,9 +34,6 @@ export interface DayCounts {
   /** Sums of the rows that are dated before the day. */
   readonly before: Counts;
 }
-
-/** Returns the start of a row's step; undefined if its key cannot be parsed. */
-export type ParseRow = (row: Row) => number | undefined;
 
 interface Table {
   readonly day: Span;
@@ -93,17 +90,6 @@ export class DayCounter {
     return this.#last;
   }
 
-  /** Adds rows. Returns false, with some of them added, if a key cannot be parsed. */
-  addRows(rows: readonly Row[], parse: ParseRow, sign: 1 | -1 = 1): boolean {
-    return rows.every((row) => {
-      const atMs = parse(row);
-      if (atMs !== undefined) {
-        this.add(atMs, row.counts, sign);
-      }
-      return atMs !== undefined;
-    });
-  }
-
   /** Adds the counts of one of the days, of the same step. */
   addDay({ day, first, counts, before }: DayCounts): void {
     const table = this.#tables.find(({ day: { startMs } }) => startMs === day.startMs);
@@ -136,17 +122,19 @@ export class DayCounter {
  */
 export function addWindows(
   counter: DayCounter,
-  windows: readonly KeySample[],
-  keyFormat: KeyFormatState,
+  windows: readonly WindowRows[],
   zone: Zone,
+  keyTimes: KeyTimes,
+  sign: 1 | -1 = 1,
 ): boolean {
-  return windows.every(({ rows, window }) => {
-    const parse = keyParser(keyFormat, window, zone);
-    const own = rows.filter((row) => {
-      const atMs = windows.length === 1 ? undefined : parse(row);
-      return atMs === undefined || contains(window, atMs);
+  return windows.every((one) => {
+    const startsMs = parseRows(one, zone, keyTimes);
+    startsMs?.forEach((startMs, i) => {
+      if (windows.length === 1 || contains(one.window, startMs)) {
+        counter.add(startMs, one.rows[i]?.counts ?? [], sign);
+      }
     });
-    return counter.addRows(own, parse);
+    return startsMs !== undefined;
   });
 }
 

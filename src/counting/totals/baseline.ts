@@ -20,8 +20,6 @@ import {
 import type { Counts } from '../rows/counts.ts';
 import { addWindows, DayCounter, lastSeenIn } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
-import { detectKeyFormat, keyParser } from '../rows/key-format.ts';
-import type { KeyFormatState } from '../rows/key-format.ts';
 import { readByMinute, readLarger } from '../rows/window-reader.ts';
 import type { WindowReader, WindowResponse } from '../rows/window-reader.ts';
 import {
@@ -65,7 +63,8 @@ export interface BaselineAnswers {
   /** The response in which nobody came since. */
   readonly recent: WindowResponse;
   readonly source: TotalSource;
-  readonly keyFormat: KeyFormatState;
+  /** Today's minutes; undefined if the service forces another aggregation. */
+  readonly minutes: readonly WindowResponse[] | undefined;
 }
 
 /** No aggregation agrees with the others: no total can be used now. */
@@ -105,14 +104,14 @@ export async function requestBaseline(
       if (rejected !== undefined && !canReplace(rejected, readings)) {
         return { kind: 'inconsistent' };
       }
-      const order = await requestOrder(state, context, reader, readings);
+      const minutes = await readByMinute(reader, readings.todayByMinute);
       const atMs = clocks.nowMs();
       return {
         kind: 'baseline',
-        ...createBaseline(context, day, readings, order, atMs),
+        ...createBaseline(context, day, readings, minutes, atMs),
         recent: readings.recentAtBaseline,
         source,
-        keyFormat: order.keyFormat,
+        minutes,
         atMs,
       };
     }
@@ -274,31 +273,12 @@ function canReplace(rejected: BaselineReadings, { total, ...readings }: Baseline
   );
 }
 
-/** Reads what the order of the minutes needs: their windows, and the format of their keys. */
-async function requestOrder(
-  { keyFormat }: StreamState,
-  { calendar: { zone } }: PollContext,
-  reader: WindowReader,
-  { todayByMinute, recentAtBaseline }: BaselineReadings,
-): Promise<MinuteOrder> {
-  const minutes = await readByMinute(reader, todayByMinute);
-  const isByMinute = recentAtBaseline.aggregation === 'minute';
-  const samples = [...(isByMinute ? [recentAtBaseline] : []), ...(minutes ?? [])];
-  return { minutes, keyFormat: await detectKeyFormat(reader, keyFormat, samples, zone) };
-}
-
-interface MinuteOrder {
-  /** Today's minutes; undefined if the service forces another aggregation. */
-  readonly minutes: readonly WindowResponse[] | undefined;
-  readonly keyFormat: KeyFormatState;
-}
-
 /** Returns the baseline, and whether later polls may use it. */
 export function createBaseline(
   context: PollContext,
   day: Span,
   readings: BaselineReadings,
-  order: MinuteOrder,
+  todaysMinutes: readonly WindowResponse[] | undefined,
   atMs: number,
 ): Pick<BaselineAnswers, 'baseline' | 'isReusable'> {
   const { recentBefore, total, todayByMinute, recentAtBaseline } = readings;
@@ -311,7 +291,7 @@ export function createBaseline(
     recentAtBaseline: { aggregation, sums },
     periodTotal: total.sums,
     todayByMinute: todayByMinute.sums,
-    minutes: order.minutes && minutesWithoutRecent(context, day, recentAtBaseline, order),
+    minutes: todaysMinutes && minutesWithoutRecent(context, day, recentAtBaseline, todaysMinutes),
   };
   const isStable = recentBefore.aggregation === aggregation && areEqual(recentBefore.sums, sums);
   // Two empty responses for a window in which the day has counts: all of them would be added later.
@@ -322,14 +302,14 @@ export function createBaseline(
 
 /** Returns the day's minutes without those of `recent`; undefined if keys cannot be parsed. */
 function minutesWithoutRecent(
-  { stream, calendar: { zone }, calendar }: PollContext,
+  { stream, calendar, keyTimes }: PollContext,
   day: Span,
-  { rows, window }: WindowResponse,
-  { minutes = [], keyFormat }: MinuteOrder,
+  recentAtBaseline: WindowResponse,
+  minutes: readonly WindowResponse[],
 ): DayCounts | undefined {
   const counter = new DayCounter(calendar, [day], stream);
   const isComplete =
-    addWindows(counter, minutes, keyFormat, zone) &&
-    counter.addRows(rows, keyParser(keyFormat, window, zone), -1);
+    addWindows(counter, minutes, calendar.zone, keyTimes) &&
+    addWindows(counter, [recentAtBaseline], calendar.zone, keyTimes, -1);
   return isComplete ? counter.days()[0] : undefined;
 }

@@ -2,17 +2,15 @@
  * One poll of the people or logins of a customer: what it reads is planned, requested and decided. A
  * poll that fails changes nothing (rule 6). README.md has the numbered rules.
  */
-import { MINUTE_MS } from '../../base/duration.ts';
 import { countOf, isZero, plus } from '../rows/counts.ts';
 import type { Counts, CountsByKey } from '../rows/counts.ts';
-import { narrowKeyFormat } from '../rows/key-format.ts';
-import type { KeyFormatState } from '../rows/key-format.ts';
 import { WindowReader } from '../rows/window-reader.ts';
 import type { Query, WindowResponse } from '../rows/window-reader.ts';
 import { accept, hasLasted, NOTHING_PENDING, POLLS_TO_CONFIRM } from './accept.ts';
 import type { TableSnapshot } from './accept.ts';
 import { requestBaseline } from './baseline.ts';
 import type { BaselineAnswers, InconsistentAnswers } from './baseline.ts';
+import { noteKeys } from './key-notes.ts';
 import type { TotalSource } from './period-total.ts';
 import { createSnapshot } from './snapshot.ts';
 import type {
@@ -25,9 +23,6 @@ import type {
   StreamState,
 } from './state.ts';
 
-/** While the key format is ambiguous, a new baseline may be taken after this time. */
-const AMBIGUOUS_KEYS_RETRY_MS = MINUTE_MS;
-
 /** `recent` that doubles from at least this is verified by a baseline: the service may list rows twice. */
 const MIN_DOUBLED_COUNTS = 20;
 
@@ -37,12 +32,6 @@ const TOTAL_SOURCE_NOTES = {
   minute: ['totals_by_minute'],
 } as const satisfies Record<TotalSource['aggregation'], readonly PollNote[]>;
 
-const KEY_FORMAT_NOTES = {
-  ambiguous: [],
-  unknown: ['key_format_unknown'],
-  detected: ['key_format_detected'],
-} as const satisfies Record<KeyFormatState['status'], readonly PollNote[]>;
-
 /** What was read of the last minutes. */
 export interface RecentAnswers {
   readonly kind: 'recent';
@@ -51,28 +40,22 @@ export interface RecentAnswers {
   /** What came since is added to it. */
   readonly baseline: Baseline;
   readonly recent: WindowResponse;
-  readonly keyFormat: KeyFormatState;
 }
 
 export type Answers = RecentAnswers | BaselineAnswers | InconsistentAnswers;
 
 /** Returns what a poll reads: a baseline if there is none, or another one is due. */
 export function planPoll(
-  { baseline, keyFormat, recent }: StreamState,
-  { calendar, clocks, monotonicMs, period, renewalMs }: PollContext,
+  { baseline }: StreamState,
+  { calendar, clocks, period, renewalMs }: PollContext,
 ): PollPlan {
   if (baseline === undefined) {
     return 'baseline';
   }
-  const { takenAtMonotonicMs, minutes } = baseline;
-  const hasRows = minutes === undefined || (recent !== undefined && !isZero(recent));
   const isDue =
-    takenAtMonotonicMs < renewalMs ||
+    baseline.takenAtMonotonicMs < renewalMs ||
     baseline.period.startMs !== period.startMs ||
-    baseline.day.startMs !== calendar.dayAt(clocks.nowMs()).startMs ||
-    (keyFormat.status === 'ambiguous' &&
-      hasRows &&
-      monotonicMs - takenAtMonotonicMs >= AMBIGUOUS_KEYS_RETRY_MS);
+    baseline.day.startMs !== calendar.dayAt(clocks.nowMs()).startMs;
   return isDue ? 'baseline' : 'recent';
 }
 
@@ -111,15 +94,11 @@ export function createReader(
 async function requestRecent(
   state: StreamState,
   baseline: Baseline,
-  { calendar, clocks }: PollContext,
+  { clocks }: PollContext,
   reader: WindowReader,
 ): Promise<RecentAnswers> {
   const recent = await reader.readAgainIfBelow(state.recent, 'minute', baseline.recentStartMs);
-  const keyFormat =
-    recent.aggregation === 'minute'
-      ? narrowKeyFormat(state.keyFormat, recent, calendar.zone)
-      : state.keyFormat;
-  return { kind: 'recent', baseline, recent, keyFormat, atMs: clocks.nowMs() };
+  return { kind: 'recent', baseline, recent, atMs: clocks.nowMs() };
 }
 
 /** Returns the next state, and whether the values of the poll are exported. Pure. */
@@ -130,8 +109,8 @@ export function decide(state: StreamState, answers: Answers, context: PollContex
   if (answers.kind === 'recent' && !fitsBaseline(state, answers, context)) {
     return { state: { ...state, baseline: undefined }, result: 'needs baseline', notes: [] };
   }
-  const { baseline, recent, keyFormat } = answers;
-  const snapshot = createSnapshot(context, baseline, recent, keyFormat, answers.atMs);
+  const { baseline, recent } = answers;
+  const snapshot = createSnapshot(context, baseline, recent, answers.atMs);
   // A poll that counts on an older baseline may be of the period before.
   const isOfPeriod = snapshot.period.startMs === context.period.startMs;
   const marks = isOfPeriod ? context.marks : undefined;
@@ -145,11 +124,12 @@ export function decide(state: StreamState, answers: Answers, context: PollContex
     // Verified by a baseline, which compares `day` and `minute`.
     return { state, result: 'needs baseline', notes: [] };
   }
-  const { status } = keyFormat;
-  const notes = status === state.keyFormat.status ? [] : KEY_FORMAT_NOTES[status];
+  const keyNote = noteKeys(state, answers, snapshot, context);
+  const keysNoted = keyNote?.kind ?? state.keysNoted;
+  const notes = keyNote === undefined ? [] : [keyNote];
   if (verdict.kind === 'pending') {
     const { pending, note } = verdict;
-    const waiting = { ...state, keyFormat, pending, ...whilePending(answers, pending.polls) };
+    const waiting = { ...state, keysNoted, pending, ...whilePending(answers, pending.polls) };
     return { state: waiting, result: 'pending', notes: [...notes, note] };
   }
   const totalSource = answers.kind === 'baseline' ? answers.source : state.totalSource;
@@ -161,7 +141,7 @@ export function decide(state: StreamState, answers: Answers, context: PollContex
       baseline: answers.kind === 'recent' || answers.isReusable ? baseline : undefined,
       snapshot,
       totalSource,
-      keyFormat,
+      keysNoted,
       recent: recent.sums,
       pending: NOTHING_PENDING,
     },

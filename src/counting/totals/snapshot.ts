@@ -1,9 +1,7 @@
 /** The values of one poll: totals, today's counts, and today's minutes. */
 import { isZero, minus, plus } from '../rows/counts.ts';
-import { DayCounter, lastSeenIn } from '../rows/day-counts.ts';
+import { addWindows, DayCounter, lastSeenIn } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
-import { keyParser } from '../rows/key-format.ts';
-import type { KeyFormatState } from '../rows/key-format.ts';
 import type { WindowResponse } from '../rows/window-reader.ts';
 import type { Baseline, PollContext, Snapshot } from './state.ts';
 
@@ -15,12 +13,11 @@ export function createSnapshot(
   context: PollContext,
   baseline: Baseline,
   recent: WindowResponse,
-  keyFormat: KeyFormatState,
   atMs: number,
 ): Snapshot {
   const { period, day, periodTotal, todayByMinute } = baseline;
   const came = minus(recent.sums, baseline.recentAtBaseline.sums);
-  const minutes = todaysMinutes(context, baseline, recent, keyFormat);
+  const minutes = todaysMinutes(context, baseline, recent);
   const endMs = atMs + 1;
   return {
     period,
@@ -35,17 +32,14 @@ export function createSnapshot(
 
 /** Returns today's minutes; undefined if keys cannot be parsed, or the service forced another aggregation. */
 function todaysMinutes(
-  { stream, calendar }: PollContext,
+  { stream, calendar, keyTimes }: PollContext,
   { day, minutes }: Baseline,
-  { aggregation, sums, rows, window }: WindowResponse,
-  keyFormat: KeyFormatState,
+  recent: WindowResponse,
 ): DayCounts | undefined {
-  if (minutes === undefined || (aggregation !== 'minute' && !isZero(sums))) {
+  if (minutes === undefined || (recent.aggregation !== 'minute' && !isZero(recent.sums))) {
     return undefined;
   }
   const counter = new DayCounter(calendar, [day], stream);
   counter.addDay(minutes);
-  return counter.addRows(rows, keyParser(keyFormat, window, calendar.zone))
-    ? counter.days()[0]
-    : undefined;
+  return addWindows(counter, [recent], calendar.zone, keyTimes) ? counter.days()[0] : undefined;
 }

@@ -1,11 +1,9 @@
 /** What is kept of one stream between two polls, what a poll is given, and what it returns. */
 import type { Clock } from '../../base/clock.ts';
-import type { MinuteStream } from '../../base/model.ts';
+import type { KeyTimes, MinuteStream } from '../../base/model.ts';
 import type { Calendar, CountingPeriod, Span } from '../calendar/calendar.ts';
 import type { Counts } from '../rows/counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
-import { ANY_KEY_FORMAT } from '../rows/key-format.ts';
-import type { KeyFormatState } from '../rows/key-format.ts';
 import type { WindowResponse } from '../rows/window-reader.ts';
 import { NOTHING_PENDING } from './accept.ts';
 import type { ConfirmationContext, Pending, PendingNote } from './accept.ts';
@@ -17,7 +15,8 @@ export interface StreamState {
   readonly baseline: Baseline | undefined;
   readonly snapshot: Snapshot | undefined;
   readonly totalSource: TotalSource;
-  readonly keyFormat: KeyFormatState;
+  /** The newest note on keys: each is given once. */
+  readonly keysNoted: KeyNote['kind'] | undefined;
   /** Sums of `recent` at the last accepted poll. */
   readonly recent: Counts | undefined;
   readonly pending: Pending;
@@ -27,7 +26,7 @@ export const INITIAL_STATE: StreamState = {
   baseline: undefined,
   snapshot: undefined,
   totalSource: BY_DAY,
-  keyFormat: ANY_KEY_FORMAT,
+  keysNoted: undefined,
   recent: undefined,
   pending: NOTHING_PENDING,
 };
@@ -92,6 +91,7 @@ export interface AcceptedTotals {
 export interface PollContext extends ConfirmationContext {
   readonly stream: MinuteStream;
   readonly calendar: Calendar;
+  readonly keyTimes: KeyTimes;
   readonly period: CountingPeriod;
   readonly clocks: PollClocks;
   /** Baselines taken before this moment of the monotonic clock are due for renewal. */
@@ -103,14 +103,19 @@ export interface PollContext extends ConfirmationContext {
 /** What a poll reads: the minutes since the baseline, or a baseline. */
 export type PollPlan = 'recent' | 'baseline';
 
+/** What the keys of a poll have shown. `key` is one of them, quoted and cut. */
+export type KeyNote =
+  | { readonly kind: 'keys_unreadable'; readonly key: string }
+  /** The newest minute is so many hours ahead of the clock; behind it if negative. */
+  | { readonly kind: 'keys_off_clock'; readonly key: string; readonly hours: number };
+
 export type PollNote =
   | PendingNote
   | 'aggregations_inconsistent'
   | 'totals_by_quarter'
   | 'totals_by_minute'
   | 'breakdown_keys_dropped'
-  | 'key_format_unknown'
-  | 'key_format_detected';
+  | KeyNote;
 
 /**
  * `accepted`: the values of the poll are exported. `pending`: the previous ones stay until these are

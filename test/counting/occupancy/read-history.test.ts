@@ -5,13 +5,16 @@ import { readDaysBefore, readHistory } from '../../../src/counting/occupancy/rea
 import { learnDoors } from '../../../src/counting/occupancy/door-model.ts';
 import type { DoorModel } from '../../../src/counting/occupancy/door-model.ts';
 import { pastDays } from '../../../src/counting/occupancy/history.ts';
-import { ANY_KEY_FORMAT } from '../../../src/counting/rows/key-format.ts';
-import type { KeyFormat, KeyFormatState } from '../../../src/counting/rows/key-format.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
 import { queryFrom } from '../../support/responses.ts';
 import type { Requested } from '../../support/responses.ts';
 import { CALENDAR } from '../../support/owner.ts';
-import { forcedAbove, MINUTE_KEYS, SimulatedPeople } from '../../support/simulated-people.ts';
+import {
+  fittingKeyTimes,
+  forcedAbove,
+  MINUTE_KEYS,
+  SimulatedPeople,
+} from '../../support/simulated-people.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -38,43 +41,33 @@ type Change = (response: AggregatedResponse, question: Requested) => AggregatedR
 
 async function read(
   conventions: Partial<Conventions>,
-  ofKeys: Partial<KeyFormat> = {},
   change: Change = (response) => response,
 ): Promise<{ model: DoorModel | undefined; requests: Requested[] }> {
   const service = libraryOf(conventions);
-  const formats: KeyFormat[] = [{ form: 'iso', zone: 'written', ...ofKeys }];
   const requests: Requested[] = [];
   const query = queryFrom(
     (question) => change(service.respond(question, NOW_MS), question),
     requests,
   );
-  const keyFormat = { status: 'detected', formats } as const;
-  const history = await readHistory(query, 'people', CALENDAR, TODAY, keyFormat);
+  const keyTimes = fittingKeyTimes(conventions.minuteKey);
+  const history = await readHistory(query, 'people', CALENDAR, TODAY, keyTimes);
   return { model: history && learnDoors(pastDays(history), history.weekday), requests };
 }
 
 describe('the doors are learned from the 28 days before today', () => {
-  test.each<[string, Partial<Conventions>, Partial<KeyFormat>]>([
-    ['by quarter', {}, {}],
-    ['with local keys', { minuteKey: MINUTE_KEYS['local time'] }, { zone: 'local' }],
-    ['with numbers as keys', { minuteKey: MINUTE_KEYS.seconds }, { form: 'epoch_seconds' }],
-    ['if quarters lag', { quarterFreshness: 'nightly' }, {}],
-  ])('%s', async (_, conventions, ofKeys) => {
-    const { model, requests } = await read(conventions, ofKeys);
+  test.each<[string, Partial<Conventions>]>([
+    ['by quarter', {}],
+    ['with local keys', { minuteKey: MINUTE_KEYS['local time'] }],
+    ['with keys in UTC', { minuteKey: MINUTE_KEYS['UTC without Z'] }],
+    ['with numbers as keys', { minuteKey: MINUTE_KEYS.seconds }],
+    ['if quarters lag', { quarterFreshness: 'nightly' }],
+  ])('%s', async (_, conventions) => {
+    const { model, requests } = await read(conventions);
     expect(model?.usableDays).toBe(28);
     expect(model?.rejectedDays).toBe(0);
     expect(Math.exp(model?.learnedLogRatio ?? NaN)).toBeCloseTo(100 / 96, 3);
     expect(model?.emptiesAtNight).toBe(true);
     expect(requests.map(({ aggregation }) => aggregation)).toEqual(['quarter', 'minute']);
-  });
-
-  test('day by day if keys name the time of day only', async () => {
-    const { model, requests } = await read(
-      { minuteKey: MINUTE_KEYS['local time of day'] },
-      { form: 'time_of_day', zone: 'local' },
-    );
-    expect(model).toEqual((await read({})).model);
-    expect(requests.map(({ aggregation }) => aggregation)).toEqual(Array(28).fill('minute'));
   });
 
   test('in shorter windows if the service forces another aggregation', async () => {
@@ -108,7 +101,7 @@ describe('the doors are learned from the 28 days before today', () => {
     ],
   ])('by minute if quarters have keys %s', async (_, older, keys) => {
     const conventions = { minuteKey: MINUTE_KEYS.seconds };
-    const { model, requests } = await read(conventions, { form: 'epoch_seconds' }, changed(keys));
+    const { model, requests } = await read(conventions, changed(keys));
     expect(model).toEqual((await read({})).model);
     expect(requests.map(({ aggregation }) => aggregation)).toEqual(['quarter', ...older, 'minute']);
   });
@@ -117,9 +110,8 @@ describe('the doors are learned from the 28 days before today', () => {
     const service = libraryOf({});
     const requests: Requested[] = [];
     const query = queryFrom((question) => service.respond(question, NOW_MS), requests);
-    const keyFormat = { status: 'detected', formats: [{ form: 'iso', zone: 'written' }] } as const;
     const endMs = Date.UTC(2026, 9, 23, 2);
-    const days = await readDaysBefore(query, 'people', CALENDAR, TODAY, keyFormat, endMs);
+    const days = await readDaysBefore(query, 'people', CALENDAR, TODAY, 'local', endMs);
     expect(days?.map(({ day }) => day.endMs)).toEqual([endMs - DAY_MS, endMs]);
     expect(requests.map(({ aggregation }) => aggregation)).toEqual(['minute']);
   });
@@ -130,7 +122,6 @@ describe('a library that counted nobody for days', () => {
   const EXIT_MS = ENTRY_MS - HOUR_MS;
 
   async function readQuiet(
-    keyFormat: KeyFormatState,
     conventions: Partial<Conventions> = {},
     daysWithCounts = 9,
     change: Change = (response) => response,
@@ -141,30 +132,29 @@ describe('a library that counted nobody for days', () => {
       service.record(EXIT_MS - day * DAY_MS, [0, 1]);
     }
     const query = queryFrom((question) => change(service.respond(question, NOW_MS), question));
-    return readHistory(query, 'people', CALENDAR, TODAY, keyFormat);
+    return readHistory(query, 'people', CALENDAR, TODAY, 'local');
   }
 
-  const ISO: KeyFormatState = { status: 'detected', formats: [{ form: 'iso', zone: 'written' }] };
   const QUARTERS_MS = [ENTRY_MS - 7 * 60_000, EXIT_MS - 7 * 60_000];
 
   test('has the minute in which it last counted anybody, and the quarter-hour of the other direction', async () => {
-    const history = await readQuiet(ISO);
+    const history = await readQuiet();
     expect(history?.lastSeenMs).toEqual([ENTRY_MS, QUARTERS_MS[1]]);
   });
 
   test('has both minutes if two quarter-hours, which may be of a year, have rows', async () => {
-    expect((await readQuiet(ISO, {}, 1))?.lastSeenMs).toEqual([ENTRY_MS, EXIT_MS]);
+    expect((await readQuiet({}, 1))?.lastSeenMs).toEqual([ENTRY_MS, EXIT_MS]);
   });
 
   test('has the quarter-hours if three have rows', async () => {
-    const history = await readQuiet(ISO, {}, 2, (response, { aggregation }) =>
+    const history = await readQuiet({}, 2, (response, { aggregation }) =>
       aggregation === 'quarter' ? { ...response, rows: response.rows.slice(-3) } : response,
     );
     expect(history?.lastSeenMs).toEqual([ENTRY_MS, QUARTERS_MS[1]]);
   });
 
   test('has the minute of entries if it never counted an exit', async () => {
-    const history = await readQuiet(ISO, {}, 9, (response) => ({
+    const history = await readQuiet({}, 9, (response) => ({
       ...response,
       rows: response.rows.map((row) => ({ ...row, counts: [row.counts[0] ?? 0, 0] })),
     }));
@@ -184,27 +174,18 @@ describe('a library that counted nobody for days', () => {
       ({ rows, ...own }) => ({ ...own, rows: rows.map((row) => ({ ...row, key: 'x' })) }),
     ],
   ])('has the quarter-hours if its minutes have %s', async (_, change) => {
-    const history = await readQuiet(ISO, {}, 9, (response, { aggregation, from }) =>
+    const history = await readQuiet({}, 9, (response, { aggregation, from }) =>
       aggregation === 'minute' && from.includes('T10:') ? change(response) : response,
     );
     expect(history?.lastSeenMs).toEqual(QUARTERS_MS);
   });
 
-  test.each(['UTC with Z', 'local time', 'UTC without Z', 'seconds'] as const)(
-    'shows the format of its keys: %s',
-    async (keys) => {
-      const history = await readQuiet(ANY_KEY_FORMAT, { minuteKey: MINUTE_KEYS[keys] });
-      expect(history?.lastSeenMs[0]).toBe(ENTRY_MS);
-    },
-  );
-
   test('has an empty history if it never counted anybody', async () => {
-    const history = await readQuiet(ANY_KEY_FORMAT, {}, 0);
+    const history = await readQuiet({}, 0);
     expect(history).toMatchObject({ days: 28, sums: [0, 0], lastSeenMs: [undefined, undefined] });
   });
 
   test('has no history if its keys cannot be read', async () => {
-    const conventions = { minuteKey: MINUTE_KEYS['local time of day'] };
-    expect(await readQuiet(ANY_KEY_FORMAT, conventions)).toBeUndefined();
+    expect(await readQuiet({ minuteKey: { form: 'opaque' } })).toBeUndefined();
   });
 });

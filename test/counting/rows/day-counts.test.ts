@@ -16,8 +16,6 @@ import {
   weekdayOf,
 } from '../../../src/counting/rows/day-counts.ts';
 import type { DayCounts } from '../../../src/counting/rows/day-counts.ts';
-import { ANY_KEY_FORMAT } from '../../../src/counting/rows/key-format.ts';
-import type { KeyFormatState } from '../../../src/counting/rows/key-format.ts';
 import { CALENDAR, COPENHAGEN, NOW_MS } from '../../support/owner.ts';
 
 /** A Wednesday. */
@@ -117,10 +115,6 @@ describe('a counter of two days', () => {
 });
 
 describe('windows', () => {
-  const KEY_FORMAT: KeyFormatState = {
-    status: 'detected',
-    formats: [{ form: 'epoch_milliseconds', zone: 'written' }],
-  };
   const WINDOWS = [
     { startMs: DAY.startMs, endMs: DAY.startMs + HOUR_MS },
     { startMs: DAY.startMs + HOUR_MS, endMs: DAY.startMs + 2 * HOUR_MS },
@@ -137,14 +131,14 @@ describe('windows', () => {
       { rows: rowsAt(5, 60), window: WINDOWS[0] },
       { rows: rowsAt(60, 70), window: WINDOWS[1] },
     ];
-    expect(addWindows(counter, samples, KEY_FORMAT, COPENHAGEN)).toBe(true);
+    expect(addWindows(counter, samples, COPENHAGEN, 'local')).toBe(true);
     expect(counter.days().map(positiveSums)).toEqual([NOBODY, [3, 0]]);
   });
 
   test('count what is dated outside if there is only one', () => {
     const counter = counterOfBoth();
     const samples = [{ rows: rowsAt(-3 * 24 * 60, -10, 5, 90), window: WINDOWS[0] }];
-    expect(addWindows(counter, samples, KEY_FORMAT, COPENHAGEN)).toBe(true);
+    expect(addWindows(counter, samples, COPENHAGEN, 'local')).toBe(true);
     expect(counter.days().map(positiveSums)).toEqual([
       [1, 0],
       [2, 0],
@@ -152,14 +146,20 @@ describe('windows', () => {
     expect(counter.days()[0]?.before).toEqual([1, 0]);
   });
 
-  test.each([
-    ['a key is no time', [{ key: 'x', counts: [1, 0] }], KEY_FORMAT],
-    ['the format is not detected', [], ANY_KEY_FORMAT],
-  ])('cannot be added if %s', (_, rows, keyFormat) => {
-    const last = { rows: [...rowsAt(65), ...rows], window: WINDOWS[1] };
+  test('are taken away from others', () => {
+    const counter = counterOfBoth();
+    const whole = { rows: rowsAt(5, 70), window: WINDOWS[0] };
+    const part = { rows: rowsAt(70), window: WINDOWS[1] };
+    expect(addWindows(counter, [whole], COPENHAGEN, 'local')).toBe(true);
+    expect(addWindows(counter, [part], COPENHAGEN, 'local', -1)).toBe(true);
+    expect(counter.days().map(positiveSums)).toEqual([NOBODY, [1, 0]]);
+  });
+
+  test('cannot be added if a key is no time', () => {
+    const last = { rows: [...rowsAt(65), { key: 'x', counts: [1, 0] }], window: WINDOWS[1] };
     const first = { rows: [], window: WINDOWS[0] };
     for (const samples of [[last], [first, last]]) {
-      expect(addWindows(counterOfBoth(), samples, keyFormat, COPENHAGEN)).toBe(false);
+      expect(addWindows(counterOfBoth(), samples, COPENHAGEN, 'local')).toBe(false);
     }
   });
 });

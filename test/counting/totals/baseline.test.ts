@@ -77,10 +77,6 @@ test.each([
     recentBefore: { ...response(0), window },
     recentAtBaseline: { ...response(0), window },
   };
-  const order = {
-    minutes: [minutes],
-    keyFormat: { status: 'detected', formats: [{ form: 'iso', zone: 'written' }] },
-  } as const;
-  const baseline = createBaseline(context, day, readings, order, NOW_MS);
+  const baseline = createBaseline(context, day, readings, [minutes], NOW_MS);
   expect(baseline.isReusable).toBe(isReusable);
 });

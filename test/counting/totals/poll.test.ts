@@ -1,12 +1,12 @@
-/** What is planned, and what follows from the last minutes, one condition at a time. */
+/** What follows from the last minutes, one condition at a time. */
 import { expect, test } from 'vitest';
 import { NOTHING_PENDING } from '../../../src/counting/totals/accept.ts';
 import type { Pending } from '../../../src/counting/totals/accept.ts';
-import { decide, planPoll, pollStream } from '../../../src/counting/totals/poll.ts';
+import { decide, pollStream } from '../../../src/counting/totals/poll.ts';
 import type { RecentAnswers } from '../../../src/counting/totals/poll.ts';
 import type { StreamState } from '../../../src/counting/totals/state.ts';
 import { queryFrom } from '../../support/responses.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, polledPeople, StreamFixture } from '../fixture.ts';
+import { HOUR_MS, polledPeople, StreamFixture } from '../fixture.ts';
 
 /** A response about the last minutes, after an accepted poll. */
 function recentOf(
@@ -14,14 +14,14 @@ function recentOf(
   sums: readonly number[],
   aggregation = 'minute',
 ): RecentAnswers {
-  const { baseline, keyFormat } = state;
+  const { baseline } = state;
   if (baseline === undefined) {
     throw new Error('there is no baseline');
   }
   const window = { startMs: baseline.recentStartMs, endMs: nowMs };
   const recent = { aggregation, rows: [], sums, window, toMs: undefined };
   expect(customer.calendar.dayAt(nowMs)).toEqual(baseline.day);
-  return { kind: 'recent', baseline, recent, keyFormat, atMs: nowMs };
+  return { kind: 'recent', baseline, recent, atMs: nowMs };
 }
 
 test.each([
@@ -58,42 +58,6 @@ test.each<[string, Pending, string]>([
     expect(decide(state, recentOf(people, [0, 0]), people.context()).result).toBe(result);
   },
 );
-
-test('the format of keys is narrowed by the last minutes', async () => {
-  const people = await polledPeople({ records: [[5 * DAY_MS, [40, 38]]] });
-  expect(people.state.keyFormat.status).toBe('ambiguous');
-  people.record(people.nowMs, [1, 0]);
-  await people.polls(1);
-  expect(people.requests).toHaveLength(1);
-  expect(people.state.keyFormat.status).toBe('detected');
-});
-
-test('keys of another aggregation say nothing about the format', async () => {
-  const people = new StreamFixture();
-  people.change((response, { aggregation }) => ({
-    aggregation: aggregation === 'minute' ? 'day' : aggregation,
-    rows: response.rows.map(({ counts }) => ({ key: 'x', counts })),
-  }));
-  people.intervalMs = MINUTE_MS / 2;
-  for (const requests of [13, 1]) {
-    await people.polls(1);
-    expect(people.requests).toHaveLength(requests);
-    expect(people.totals()).toEqual([47, 39]);
-    expect(people.state.keyFormat.status).toBe('ambiguous');
-  }
-});
-
-test('an ambiguous format is read again a minute after the baseline, if the last minutes have rows', async () => {
-  const people = new StreamFixture({ records: [[5 * DAY_MS, [40, 38]]] });
-  await people.polls(5);
-  const state = { ...people.state, recent: [1, 0] };
-  const takenAtMs = state.baseline?.takenAtMonotonicMs ?? NaN;
-  expect(takenAtMs).toBeGreaterThan(0);
-  const plans = [MINUTE_MS - 1, MINUTE_MS].map((laterMs) =>
-    planPoll(state, { ...people.context(), monotonicMs: takenAtMs + laterMs }),
-  );
-  expect(plans).toEqual(['recent', 'baseline']);
-});
 
 test('an implausible baseline after empty responses is not used until it is confirmed', async () => {
   const people = await polledPeople();

@@ -1,12 +1,12 @@
 /** One stream, poll by poll: totals, baselines, keys and the time of the scrape. */
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../../src/base/errors.ts';
+import type { KeyTimes } from '../../../src/base/model.ts';
+import type { PollNote } from '../../../src/counting/totals/state.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
 import { DAY_LAGS, forcedAbove, MINUTE_KEYS } from '../../support/simulated-people.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, RECONCILE, START_MS } from '../fixture.ts';
+import { HOUR_MS, MINUTE_MS, RECONCILE, START_MS } from '../fixture.ts';
 import { polledPeople, StreamFixture } from '../fixture.ts';
-
-const LAST_SEEN_MS = START_MS - 7 * MINUTE_MS;
 
 function lastSeenMs(people: StreamFixture): number | undefined {
   return people.metrics().streams.people?.lastSeenMs;
@@ -175,30 +175,7 @@ describe('a stream', () => {
 });
 
 describe('minute keys', () => {
-  test('are detected long after the last visitor, by requests around what they may mean', async () => {
-    const people = new StreamFixture({ conventions: { minuteKey: MINUTE_KEYS['UTC without Z'] } });
-    people.nowMs += 8 * HOUR_MS;
-    for (const [reason, totals] of [
-      ['malformed', [undefined, undefined]],
-      ['rate_limited', [47, 39]],
-    ] as const) {
-      people.change((response, { to }) => {
-        if (to !== undefined) {
-          throw new ServiceError(reason, 'no response');
-        }
-        return response;
-      });
-      await people.poll();
-      expect(people.totals()).toEqual(totals);
-      expect(people.metrics().occupancy).toBeUndefined();
-    }
-    people.change();
-    await people.polls(1);
-    expect(people.metrics().occupancy).toBe(6);
-    expect(lastSeenMs(people)).toBe(LAST_SEEN_MS);
-  });
-
-  test('of an unknown format make occupancy and last seen absent, and change no counter', async () => {
+  test('that cannot be parsed make occupancy and last seen absent, and change no counter', async () => {
     const people = new StreamFixture();
     people.change((response) => ({
       ...response,
@@ -209,15 +186,48 @@ describe('minute keys', () => {
     expect(people.today()).toEqual([7, 1]);
     expect(people.metrics().occupancy).toBeUndefined();
     expect(lastSeenMs(people)).toBeUndefined();
-    expect(people.notes).toContain('key_format_unknown');
+    expect(people.notes).toEqual([{ kind: 'keys_unreadable', key: '"bucket 0"' }]);
+    await people.polls(2 * RECONCILE);
+    expect(people.notes).toEqual([]);
   });
 
-  test('of the first visitor after an empty night are detected within two minutes', async () => {
-    const startMs = Date.UTC(2026, 10, 18, 4);
-    const conventions = { minuteKey: MINUTE_KEYS['UTC without Z'] };
-    const people = new StreamFixture({ records: [[9 * DAY_MS, [1, 0]]], startMs, conventions });
-    people.record(startMs + 172 * MINUTE_MS + 5, [1, 0]);
-    await people.polls(175);
-    expect(people.metrics().occupancy).toBe(1);
+  /** Returns all notes of polls in an hour in which somebody comes every few minutes. */
+  async function notesOf(
+    keys: keyof typeof MINUTE_KEYS,
+    keyTimes: KeyTimes,
+    timezone = 'Europe/Copenhagen',
+  ): Promise<readonly PollNote[]> {
+    const conventions = { minuteKey: MINUTE_KEYS[keys] };
+    const people = new StreamFixture({ conventions, keyTimes, timezone });
+    const notes: PollNote[] = [];
+    for (let minute = 0; minute < 2 * RECONCILE; minute += 1) {
+      if (minute % 3 === 0) {
+        people.record(people.nowMs + MINUTE_MS / 2, [1, 0]);
+      }
+      await people.polls(1);
+      notes.push(...people.notes);
+      expect(people.totals()).toEqual(people.served());
+    }
+    return notes;
+  }
+
+  test.each([
+    ['local time', 'utc', 'Europe/Copenhagen', 1],
+    ['UTC without Z', 'local', 'Europe/Copenhagen', -1],
+    ['local time', 'utc', 'America/New_York', -5],
+    ['UTC without Z', 'local', 'America/New_York', 5],
+    ['local time with a blank', 'utc', 'Asia/Kolkata', 5.5],
+  ] as const)('as %s, read as %s in %s, are noted once', async (keys, keyTimes, zone, hours) => {
+    const key = expect.stringMatching(/^"2026-11-18[T ]\d\d:\d\d/) as string;
+    expect(await notesOf(keys, keyTimes, zone)).toEqual([{ kind: 'keys_off_clock', key, hours }]);
+  });
+
+  test.each([
+    ['local time', 'local'],
+    ['UTC without Z', 'utc'],
+    ['local time with offset', 'utc'],
+    ['seconds', 'utc'],
+  ] as const)('as %s, read as %s, are not noted', async (keys, keyTimes) => {
+    expect(await notesOf(keys, keyTimes)).toEqual([]);
   });
 });

@@ -4,15 +4,13 @@
  */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { ANY_KEY_FORMAT, narrowKeyFormat } from '../../../src/counting/rows/key-format.ts';
-import type { KeyFormat, KeyFormatState } from '../../../src/counting/rows/key-format.ts';
 import { accept, NOTHING_PENDING } from '../../../src/counting/totals/accept.ts';
 import type { Pending } from '../../../src/counting/totals/accept.ts';
 import { BY_DAY } from '../../../src/counting/totals/period-total.ts';
 import type { TotalSource } from '../../../src/counting/totals/period-total.ts';
 import { planPoll, pollStream } from '../../../src/counting/totals/poll.ts';
 import type { PollResult, StreamState } from '../../../src/counting/totals/state.ts';
-import { CALENDAR, COPENHAGEN, NOVEMBER, NOW_MS } from '../../support/owner.ts';
+import { CALENDAR, NOVEMBER, NOW_MS } from '../../support/owner.ts';
 import { queryFrom } from '../../support/responses.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, polledPeople } from '../fixture.ts';
 import type { StreamFixture, StreamOptions } from '../fixture.ts';
@@ -88,30 +86,6 @@ test('confirmation', async () => {
     'an implausible increase, after two such polls': poll(90_000, { polls: 2 }),
   });
   expect(found).toEqual(documented('confirmation', examples));
-});
-
-test('key format', async () => {
-  const iso: KeyFormat = { form: 'iso', zone: 'written' };
-  const all = { formats: ANY_KEY_FORMAT.formats } as const;
-  const examples = {
-    ambiguous: { status: 'ambiguous', ...all },
-    detected: { status: 'detected', formats: [iso] },
-    unknown: { status: 'unknown', ...all },
-  } as const satisfies Record<KeyFormatState['status'], KeyFormatState>;
-  function read(hours: number, ...keys: readonly string[]) {
-    const window = { startMs: NOW_MS - hours * HOUR_MS, endMs: NOW_MS };
-    const sample = { rows: keys.map((key) => ({ key, counts: [1, 0] })), window };
-    return (status: KeyFormatState['status']): string =>
-      narrowKeyFormat(examples[status], sample, COPENHAGEN).status;
-  }
-  const found = await transitions(examples, {
-    'no rows': read(1),
-    'keys of one format': read(1, '2026-11-18T09:30:00Z'),
-    'keys of another format only': read(1, '10:30'),
-    'keys of other formats, whose instants differ': read(12, '09:30'),
-    'keys of no format': read(1, 'Main Library'),
-  });
-  expect(found).toEqual(documented('key format', examples));
 });
 
 interface Poll {
@@ -224,28 +198,20 @@ test('total source', async () => {
 
 test('plan', async () => {
   const examples = { none: undefined, kept: {} };
-  function plan({ isDue = false, change }: Poll, changed: Partial<StreamState> = {}) {
+  function plan({ isDue = false, change }: Poll) {
     return async (kind: keyof typeof examples): Promise<string> => {
       const people = await polledPeople();
       change?.(people);
       const baseline = kind === 'none' ? { baseline: undefined } : {};
       const context = { ...people.context(), renewalMs: isDue ? Infinity : 0 };
-      return planPoll({ ...people.state, ...changed, ...baseline }, context);
+      return planPoll({ ...people.state, ...baseline }, context);
     };
-  }
-  function isAmbiguousAfter(ms: number) {
-    return plan(
-      { change: (people) => (people.nowMs += ms) },
-      { keyFormat: ANY_KEY_FORMAT, recent: [1, 1] },
-    );
   }
   const found = await transitions(examples, {
     'an ordinary poll': plan({}),
     'the reconcile interval is over': plan({ isDue: true }),
     'a new day': plan({ change: (people) => (people.nowMs += DAY_MS) }),
     'a new counting period': plan({ change: goToDecember }),
-    'the key format is ambiguous, half a minute later': isAmbiguousAfter(MINUTE_MS / 2),
-    'the key format is ambiguous, a minute later': isAmbiguousAfter(MINUTE_MS),
   });
   expect(found).toEqual(documented('plan', examples));
 });
@@ -306,14 +272,6 @@ test('baseline', async () => {
       records: [[MINUTE_MS, [20, 20]]],
       change: (people) => people.record(NOW_MS - 1, [20, 20]),
     }),
-    'the key format is ambiguous, half a minute later': poll(
-      { isDue, change: (people) => (people.nowMs += MINUTE_MS / 2) },
-      { keyFormat: ANY_KEY_FORMAT },
-    ),
-    'the key format is ambiguous, a minute later': poll(
-      { isDue, change: (people) => (people.nowMs += MINUTE_MS) },
-      { keyFormat: ANY_KEY_FORMAT },
-    ),
     'a baseline is due, but no slot is free': poll({
       change: (people) => (people.hasSlot = false),
     }),

@@ -56,6 +56,7 @@ export function createHarness(url: string, { config, ...options }: HarnessOption
       maxConcurrency: 32,
       maxRequestsPerSecond: 1_000,
       requestTimes: 'offset',
+      keyTimes: 'local',
       proxyUrl: undefined,
       ca: undefined,
       ...config,

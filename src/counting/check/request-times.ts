@@ -2,17 +2,17 @@
  * Which setting of `service.request_times` fits a service: one past window is requested with its times
  * written in each way, and the responses are compared (docs/service.md#requests).
  */
-import { ServiceError } from '../base/errors.ts';
-import type { FailureReason } from '../base/errors.ts';
-import { REQUEST_TIMES } from '../base/model.ts';
-import type { MinuteStream, RequestTimes } from '../base/model.ts';
-import { DAY_MS, MINUTE_MS } from '../base/duration.ts';
-import { floorToMinute } from './calendar/calendar.ts';
-import type { Span } from './calendar/calendar.ts';
-import type { Zone } from './calendar/zone.ts';
-import { isZero } from './rows/counts.ts';
-import { WindowReader } from './rows/window-reader.ts';
-import type { Query, WindowResponse } from './rows/window-reader.ts';
+import { ServiceError } from '../../base/errors.ts';
+import type { FailureReason } from '../../base/errors.ts';
+import { REQUEST_TIMES } from '../../base/model.ts';
+import type { MinuteStream, RequestTimes } from '../../base/model.ts';
+import { DAY_MS, MINUTE_MS } from '../../base/duration.ts';
+import { floorToMinute } from '../calendar/calendar.ts';
+import type { Span } from '../calendar/calendar.ts';
+import type { Zone } from '../calendar/zone.ts';
+import { isZero } from '../rows/counts.ts';
+import { WindowReader } from '../rows/window-reader.ts';
+import type { Query, WindowResponse } from '../rows/window-reader.ts';
 
 /**
  * Counts of the window by how its times were written: those of the rows with counts, in the order of the
@@ -77,6 +77,14 @@ export async function compareRequestTimes(
   return { window, counts, ...fittingRequestTimes(counts, offsetMs) };
 }
 
+/**
+ * Whether a time without an offset means another hour at the service than in the customer's zone: only that
+ * has counts, and the same instant written in two ways has none. Then nothing is known about the setting.
+ */
+export function isOtherZone({ offset, utc, local }: CountsByTimes): boolean {
+  return offset?.length === 0 && utc?.length === 0 && local !== undefined && local.length > 0;
+}
+
 /** Whether the service may respond if times are written in another way. */
 export function isRefusal(reason: FailureReason): boolean {
   return reason === 'rejected' || reason === 'malformed';
@@ -98,6 +106,9 @@ function undefinedIfRefused(error: unknown): undefined {
 export function fittingRequestTimes(counts: CountsByTimes, offsetMs: number): RequestTimesFit {
   const answered = REQUEST_TIMES.filter((times) => counts[times] !== undefined);
   const isEast = offsetMs > 0;
+  if (isOtherZone(counts)) {
+    return { fitting: [], isCertain: false };
+  }
   const inOrder = isEast
     ? (['offset', 'local', 'utc'] as const)
     : (['utc', 'offset', 'local'] as const);

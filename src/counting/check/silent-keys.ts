@@ -1,7 +1,7 @@
 /** For `check --connect`: branches and doors that counted nobody while the others did. */
-import { countsOf } from './breakdowns/poll-breakdown.ts';
-import { grandTotal, isZero } from './rows/counts.ts';
-import type { CountsByKey } from './rows/counts.ts';
+import { countsOf } from '../breakdowns/poll-breakdown.ts';
+import { grandTotal, isZero } from '../rows/counts.ts';
+import type { CountsByKey } from '../rows/counts.ts';
 
 /** Fewer passes may be missing by chance. */
 const MIN_EXPECTED_PASSES = 20;

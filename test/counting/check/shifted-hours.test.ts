@@ -1,7 +1,7 @@
 /** Whether people come at the opening hours, or as in another time zone. */
 import { expect, test } from 'vitest';
-import { findShift } from '../../src/counting/shifted-hours.ts';
-import { HOUR_MS } from './fixture.ts';
+import { findShift } from '../../../src/counting/check/shifted-hours.ts';
+import { HOUR_MS } from '../fixture.ts';
 
 /** So many people in each hour of a day in UTC, from one hour to another. */
 function comes(fromHour: number, toHour: number, people = 10) {

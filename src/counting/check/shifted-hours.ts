@@ -1,8 +1,8 @@
 /** For `check --connect`: whether people come at the opening hours, or as in another time zone. */
-import { HOUR_MS } from '../base/duration.ts';
-import type { Calendar } from './calendar/calendar.ts';
-import { pastDays } from './occupancy/history.ts';
-import type { History } from './occupancy/history.ts';
+import { HOUR_MS } from '../../base/duration.ts';
+import type { Calendar } from '../calendar/calendar.ts';
+import { pastDays } from '../occupancy/history.ts';
+import type { History } from '../occupancy/history.ts';
 
 /** How many came, and when. */
 export type Arrivals = readonly (readonly [atMs: number, people: number])[];

@@ -1,15 +1,15 @@
 /** A diagnosis of a stream: what the exporter's first polls would come to, and what explains it. */
 import { expect, test } from 'vitest';
-import { diagnoseStream } from '../../src/counting/diagnose.ts';
-import type { StreamDiagnosis } from '../../src/counting/diagnose.ts';
-import type { Conventions } from '../../src/simulator/conventions.ts';
-import { pollStream } from '../../src/counting/totals/poll.ts';
-import { POLLS_TO_CONFIRM } from '../../src/counting/totals/accept.ts';
-import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
-import { queryFrom, responseOf } from '../support/responses.ts';
-import type { Requested } from '../support/responses.ts';
-import { forcedAbove, MINUTE_KEYS } from '../support/simulated-people.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, StreamFixture } from './fixture.ts';
+import { diagnoseStream } from '../../../src/counting/check/diagnose.ts';
+import type { StreamDiagnosis } from '../../../src/counting/check/diagnose.ts';
+import type { Conventions } from '../../../src/simulator/conventions.ts';
+import { pollStream } from '../../../src/counting/totals/poll.ts';
+import { POLLS_TO_CONFIRM } from '../../../src/counting/totals/accept.ts';
+import { INITIAL_STATE } from '../../../src/counting/totals/state.ts';
+import { queryFrom, responseOf } from '../../support/responses.ts';
+import type { Requested } from '../../support/responses.ts';
+import { forcedAbove, MINUTE_KEYS } from '../../support/simulated-people.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, StreamFixture } from '../fixture.ts';
 
 /** The third of a month, a Tuesday, 11:00 in Copenhagen. */
 const NOW_MS = Date.UTC(2026, 10, 3, 10);
@@ -34,16 +34,17 @@ async function diagnose(
   return { diagnosis, requests: requests.length };
 }
 
-test('a plain service takes the requests of one poll and one more', async () => {
+test('a plain service takes the requests of one poll and two more', async () => {
   const { diagnosis, requests } = await diagnose({}, MORNING);
   expect(diagnosis).toMatchObject({
     day: { agrees: true },
     isMinuteForced: false,
-    keyFormat: { status: 'detected' },
+    key: '2026-11-03T10:55:00+01:00',
+    keyTimesFit: { kind: 'no finding' },
     lastSeenMs: NOW_MS - 5 * MINUTE_MS,
     state: { snapshot: { totals: [3, 0], today: [3, 0] } },
   });
-  expect(requests).toBe(6);
+  expect(requests).toBe(7);
 });
 
 const UNKNOWN = { agrees: undefined };
@@ -91,12 +92,11 @@ test('half an hour in which nobody came proves nothing about days', async () => 
   expect(diagnosis).toMatchObject({ day: UNKNOWN, isMinuteForced: false });
 });
 
-test.each([2, 9, 13])('a newest minute %d days ago is found, and its key format', async (days) => {
+test.each([2, 9, 13])('a newest minute %d days ago is found', async (days) => {
   const agoMs = [days * DAY_MS, days * DAY_MS + HOUR_MS];
   const { diagnosis } = await diagnose({ minuteKey: MINUTE_KEYS.seconds }, agoMs);
   expect(diagnosis.lastSeenMs).toBe(NOW_MS - days * DAY_MS);
-  const formats = [{ form: 'epoch_seconds' }];
-  expect(diagnosis.keyFormat).toMatchObject({ status: 'detected', formats });
+  expect(diagnosis.key).toBe((NOW_MS - days * DAY_MS) / 1000);
 });
 
 test.each([
@@ -111,15 +111,15 @@ test.each([
   }));
   const requests: Requested[] = [];
   const query = queryFrom((question) => people.respond(question), requests);
-  const { keyFormat, lastSeenMs } = await diagnoseStream(people.context(), query);
-  expect([keyFormat.status, lastSeenMs]).toEqual(['unknown', undefined]);
+  const { key, lastSeenMs } = await diagnoseStream(people.context(), query);
+  expect([key, lastSeenMs]).toEqual(['x', undefined]);
   const isOlder = requests.some(({ from }) => Date.parse(from) < NOW_MS - 13 * DAY_MS);
   expect(isOlder).toBe(looksBack);
 });
 
 test('a newest minute three days ago is unknown if the service forces all minutes', async () => {
   const { diagnosis } = await diagnose(forcedAbove(0), [3 * DAY_MS + HOUR_MS]);
-  expect(diagnosis).toMatchObject({ keyFormat: { status: 'ambiguous' }, lastSeenMs: undefined });
+  expect(diagnosis).toMatchObject({ key: undefined, lastSeenMs: undefined });
 });
 
 test('totals that differ at each request are polled as often as empty ones, without a result', async () => {

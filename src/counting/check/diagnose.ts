@@ -2,28 +2,31 @@
  * A diagnosis of a stream for `check --connect`: polls it as the exporter would at its start, and reads
  * what explains the result. Sends more requests than a poll.
  */
-import { DAY_MS } from '../base/duration.ts';
-import { isZero } from './rows/counts.ts';
-import type { Counts } from './rows/counts.ts';
-import { detectKeyFormat } from './rows/key-format.ts';
-import type { KeyFormatState } from './rows/key-format.ts';
-import { addWindows, DayCounter, lastSeenIn } from './rows/day-counts.ts';
-import { POLLS_TO_CONFIRM } from './totals/accept.ts';
-import { createReader, pollStream } from './totals/poll.ts';
-import { INITIAL_STATE } from './totals/state.ts';
-import type { PollContext, PollResult, StreamState } from './totals/state.ts';
-import { MIN_CHUNK_MS, readByMinute } from './rows/window-reader.ts';
-import type { Query, WindowReader } from './rows/window-reader.ts';
-import { areConsistent } from './totals/period-total.ts';
-import type { TotalAggregation } from './totals/period-total.ts';
+import { DAY_MS } from '../../base/duration.ts';
+import type { Key } from '../../base/model.ts';
+import { isZero } from '../rows/counts.ts';
+import type { Counts } from '../rows/counts.ts';
+import { parseKey } from '../rows/keys.ts';
+import { POLLS_TO_CONFIRM } from '../totals/accept.ts';
+import { createReader, pollStream } from '../totals/poll.ts';
+import { INITIAL_STATE } from '../totals/state.ts';
+import type { PollContext, PollResult, StreamState } from '../totals/state.ts';
+import { MIN_CHUNK_MS, readByMinute } from '../rows/window-reader.ts';
+import type { Query, WindowReader, WindowResponse } from '../rows/window-reader.ts';
+import { areConsistent } from '../totals/period-total.ts';
+import type { TotalAggregation } from '../totals/period-total.ts';
+import { compareKeyTimes, newestKey } from './key-times.ts';
+import type { KeyTimesFit } from './key-times.ts';
 
 export interface StreamDiagnosis {
   /** The exporter's state after the polls. */
   readonly state: StreamState;
   /** Result of the last poll. */
   readonly result: PollResult;
-  /** Detected from older rows if the newest days have none. */
-  readonly keyFormat: KeyFormatState;
+  /** The newest key of two weeks with counts. */
+  readonly key: Key | undefined;
+  /** Undefined without a key. */
+  readonly keyTimesFit: KeyTimesFit | undefined;
   /** The newest minute of two weeks that counted anybody; undefined if keys cannot be parsed. */
   readonly lastSeenMs: number | undefined;
   readonly day: DayAgreement;
@@ -56,12 +59,22 @@ export async function diagnoseStream(context: PollContext, query: Query): Promis
     ({ state, result } = await pollStream(state, 'baseline', patient, query));
   }
   const reader = createReader(context, query);
-  const { keyFormat, snapshot } = state;
-  const lastSeenMs = snapshot?.order?.lastSeenMs;
-  const agreement = await compareDay(state, context, reader);
-  return lastSeenMs === undefined && keyFormat.status !== 'unknown'
-    ? { state, result, ...agreement, ...(await lookBack(keyFormat, context, reader)) }
-    : { state, result, ...agreement, keyFormat, lastSeenMs };
+  const nowMs = context.clocks.nowMs();
+  const { keyTimes, calendar } = context;
+  const windows = await newestWindows(state, context, reader);
+  const key = newestKey(windows, calendar.zone, keyTimes, nowMs);
+  const fit =
+    key === undefined
+      ? undefined
+      : await compareKeyTimes(key, calendar.zone, keyTimes, nowMs, reader);
+  return {
+    state,
+    result,
+    key,
+    keyTimesFit: fit,
+    lastSeenMs: key === undefined ? undefined : parseKey(key, calendar.zone, keyTimes),
+    ...(await compareDay(state, context, reader)),
+  };
 }
 
 async function compareDay(
@@ -94,17 +107,18 @@ async function compareDay(
   return { day: { agrees }, isMinuteForced };
 }
 
-/** If neither today nor the day before counted anybody. */
-async function lookBack(
-  keyFormat: KeyFormatState,
-  { stream, calendar, clocks }: PollContext,
+/** Returns today's minutes, or those of {@link LOOK_BACK_MS} if nobody came today. */
+async function newestWindows(
+  { snapshot }: StreamState,
+  { clocks }: PollContext,
   reader: WindowReader,
-): Promise<Pick<StreamDiagnosis, 'keyFormat' | 'lastSeenMs'>> {
-  const response = await reader.read('minute', clocks.nowMs() - LOOK_BACK_MS);
-  const windows = (await readByMinute(reader, response)) ?? [];
-  const detected = await detectKeyFormat(reader, keyFormat, windows, calendar.zone);
-  const { startMs, endMs } = response.window;
-  const counter = new DayCounter(calendar, [{ startMs, endMs: endMs + 1 }], stream);
-  const [counted] = addWindows(counter, windows, detected, calendar.zone) ? counter.days() : [];
-  return { keyFormat: detected, lastSeenMs: counted && lastSeenIn(counted) };
+): Promise<readonly WindowResponse[]> {
+  const sinceMs = [snapshot?.day.startMs, clocks.nowMs() - LOOK_BACK_MS];
+  for (const fromMs of sinceMs.filter((ms) => ms !== undefined)) {
+    const windows = await readByMinute(reader, await reader.read('minute', fromMs));
+    if (windows !== undefined && windows.length > 0) {
+      return windows;
+    }
+  }
+  return [];
 }

@@ -1,10 +1,13 @@
 /** Which way to write times fits a service, by the counts of one window that was requested in each way. */
 import { describe, expect, test } from 'vitest';
-import type { WindowQuery, RequestTimes } from '../../src/base/model.ts';
-import { ServiceError } from '../../src/base/errors.ts';
-import { Zone } from '../../src/counting/calendar/zone.ts';
-import { compareRequestTimes, fittingRequestTimes } from '../../src/counting/request-times.ts';
-import type { RequestTimesFit } from '../../src/counting/request-times.ts';
+import type { WindowQuery, RequestTimes } from '../../../src/base/model.ts';
+import { ServiceError } from '../../../src/base/errors.ts';
+import { Zone } from '../../../src/counting/calendar/zone.ts';
+import {
+  compareRequestTimes,
+  fittingRequestTimes,
+} from '../../../src/counting/check/request-times.ts';
+import type { RequestTimesFit } from '../../../src/counting/check/request-times.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -40,7 +43,7 @@ const CASES: Readonly<Record<string, readonly [offsetHours: number, cases: reado
     ['refuses UTC', BUSY, undefined, BUSY, ['offset', 'local', 'certain']],
     ['refuses all but UTC', undefined, BUSY, undefined, ['utc', 'if anybody came']],
     ['returns nobody for offsets', NOBODY, BUSY, BUSY, ['utc', 'local', 'certain']],
-    ['returns nobody but for local times', NOBODY, NOBODY, BUSY, ['local', 'certain']],
+    ['has another zone for bare times', NOBODY, NOBODY, BUSY, ['if anybody came']],
     ['refuses all', undefined, undefined, undefined, ['if anybody came']],
   ]],
   'west of UTC': [-5, [
@@ -52,7 +55,7 @@ const CASES: Readonly<Record<string, readonly [offsetHours: number, cases: reado
     ['reads all as UTC, just opened', NOBODY, BUSY, NOBODY, ['utc', 'certain']],
     ['reads all as UTC, just closed', BEFORE, NOBODY, BEFORE, ['offset', 'local', 'if anybody came']],
     ['refuses offsets', undefined, BUSY, BUSY, ['utc', 'local', 'certain']],
-    ['returns nobody but for local times', NOBODY, NOBODY, BUSY, ['local', 'if anybody came']],
+    ['has another zone for bare times', NOBODY, NOBODY, BUSY, ['if anybody came']],
   ]],
   'at UTC': [0, [
     ['honours offsets, busy', BUSY, BUSY, BUSY, ['offset', 'utc', 'local', 'if anybody came']],
