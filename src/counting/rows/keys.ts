@@ -24,7 +24,7 @@ export interface WrittenTime {
  * without a colon or minutes, or nothing.
  */
 const DATE_TIME =
-  /^(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::\d\d(?:[.,]\d+)?)?(Z|[+-]\d\d(?::?\d\d)?)?$/i;
+  /^(\d{4}-\d\d-\d\d)[T ]([01]\d|2[0-3]):([0-5]\d)(?::\d\d(?:[.,]\d+)?)?(Z|[+-]\d\d(?::?\d\d)?)?$/i;
 /** Unix time from 2001 to 2286. Other lengths are something else. */
 const UNIX_SECONDS = /^\d{10}$/;
 const UNIX_MILLISECONDS = /^\d{13}$/;
@@ -32,7 +32,7 @@ const UNIX_MILLISECONDS = /^\d{13}$/;
 const LOCAL_TIMES: Span = { startMs: 0, endMs: Date.UTC(2100, 0, 1) };
 
 /** Returns what a key says, in whole minutes; undefined if it cannot be parsed. */
-export function readKey(key: Key): WrittenTime | undefined {
+export function readKey(key: Key, dateMs = parseDate): WrittenTime | undefined {
   const text = String(key);
   if (UNIX_SECONDS.test(text)) {
     return { zone: 'written', ms: floorToMinute(Number(text) * SECOND_MS) };
@@ -44,24 +44,27 @@ export function readKey(key: Key): WrittenTime | undefined {
   if (match === null) {
     return undefined;
   }
-  const [year = 0, month = 0, day = 0, hour = 0, minute = 0] = match.slice(1, 6).map(Number);
-  const ms = Date.UTC(year, month - 1, day, hour, minute);
-  const date = new Date(ms);
-  // Date.UTC accepts 30 February and 12:60: they change the month and the hour.
-  if (date.getUTCMonth() !== month - 1 || date.getUTCHours() !== hour) {
+  const [, date = '', hour, minute, designator] = match;
+  const ms = dateMs(date) + (Number(hour) * 60 + Number(minute)) * MINUTE_MS;
+  if (Number.isNaN(ms)) {
     return undefined;
   }
-  return match[6] === undefined
+  return designator === undefined
     ? { zone: 'missing', ms }
-    : { zone: 'written', ms: ms - offsetMs(match[6]) };
+    : { zone: 'written', ms: ms - offsetMs(designator) };
 }
 
 /**
  * Returns the start of the minute of a key; undefined if it cannot be parsed. A local time that occurs twice
  * is the first of both.
  */
-export function parseKey(key: Key, zone: Zone, keyTimes: KeyTimes): number | undefined {
-  const time = readKey(key);
+export function parseKey(
+  key: Key,
+  zone: Zone,
+  keyTimes: KeyTimes,
+  dateMs = parseDate,
+): number | undefined {
+  const time = readKey(key, dateMs);
   if (time === undefined || !isLocal(time, keyTimes)) {
     return time?.ms;
   }
@@ -78,8 +81,14 @@ export function parseRows(
   keyTimes: KeyTimes,
 ): readonly number[] | undefined {
   const startsMs: number[] = [];
+  // Most rows have the date of the one before: parsing it takes longer than the rest.
+  let last = { date: '', ms: NaN };
+  function dateMs(date: string): number {
+    last = date === last.date ? last : { date, ms: parseDate(date) };
+    return last.ms;
+  }
   for (const { key } of rows) {
-    const startMs = parseKey(key, zone, keyTimes);
+    const startMs = parseKey(key, zone, keyTimes, dateMs);
     if (startMs === undefined) {
       return undefined;
     }
@@ -99,6 +108,13 @@ export function unreadableKey(rows: WindowRows['rows']): string | undefined {
 
 /** Longer than any time. */
 const MAX_SHOWN_LENGTH = 40;
+
+/** Returns the midnight of a date as if it were UTC; NaN if there is no such date. */
+function parseDate(date: string): number {
+  const ms = Date.parse(date);
+  // Date.parse accepts 30 February.
+  return new Date(ms).getUTCDate() === Number(date.slice(8)) ? ms : NaN;
+}
 
 function isLocal(time: WrittenTime | undefined, keyTimes: KeyTimes): boolean {
   return time?.zone === 'missing' && keyTimes === 'local' && contains(LOCAL_TIMES, time.ms);
