@@ -72,6 +72,8 @@ export interface StreamReport {
   /** `agrees` if `day` agrees with the minutes, else the sum of `day` of that of the minutes. */
   readonly day?: string | undefined;
   readonly findings: readonly string[];
+  /** What does not fit about the zone of its keys, provided that times of requests do. */
+  readonly zoneFinding?: string | undefined;
 }
 
 /**
@@ -156,7 +158,8 @@ async function readCustomer(
       newest: lastSeenMs === undefined ? undefined : calendar.zone.format(lastSeenMs),
       keys: keysText(diagnosis.key, context.keyTimes),
       day: dayText(diagnosis.day),
-      findings: findingsOf(diagnosis, context, service.serverClock.aheadMs),
+      findings: findingsOf(diagnosis, service.serverClock.aheadMs),
+      zoneFinding: zoneFinding(diagnosis, context),
     };
   }
 
@@ -179,7 +182,9 @@ async function readCustomer(
   const findings = [
     ...streams.flatMap((one) => one.findings),
     contradiction && `warning: ${contradiction}`,
-    requestTimes?.finding,
+    ...(requestTimes?.finding === undefined
+      ? streams.map((one) => one.zoneFinding)
+      : [requestTimes.finding]),
     ...(ofBranches?.findings ?? []),
     ...silent,
     loginsFinding(streams),
@@ -300,13 +305,10 @@ function keysText(key: Key | undefined, keyTimes: KeyTimes): string | undefined 
 }
 
 /** Returns what does not fit about the time zone of keys. */
-function keysFinding(
-  { key, keyTimesFit }: StreamDiagnosis,
+function zoneFinding(
+  { keyTimesFit }: StreamDiagnosis,
   { keyTimes, calendar: { zone } }: PollContext,
 ): string | undefined {
-  if (key !== undefined && readKey(key) === undefined) {
-    return `error: minute key ${unreadableKey([{ key, counts: [] }])} cannot be parsed, occupancy and last seen are unavailable`;
-  }
   switch (keyTimesFit?.kind) {
     case 'other setting':
       return `error: service.key_times: ${keyTimes} does not fit the service, set it to ${keyTimesFit.keyTimes} if timezone ${zone.name} is right`;
@@ -326,18 +328,16 @@ function dayText(day: DayAgreement): string | undefined {
 }
 
 function findingsOf(
-  diagnosis: StreamDiagnosis,
-  context: PollContext,
+  { day, isMinuteForced, key, state }: StreamDiagnosis,
   aheadMs = 0,
 ): readonly string[] {
-  const { day, isMinuteForced, key, state } = diagnosis;
   const { snapshot } = state;
   const dayDiffers = day.agrees === false;
   const hasFiner = dayDiffers && day.totalAggregation !== 'day' && !isMinuteForced;
   // Occupancy and last seen need minutes with readable keys.
-  const isUnreadable = state.keysNoted === 'keys_unreadable';
-  const lacksMinutes = !isUnreadable && snapshot !== undefined && snapshot.order === undefined;
-  const ofKeys = keysFinding(diagnosis, context);
+  const unreadable = key === undefined ? undefined : unreadableKey([{ key, counts: [] }]);
+  const lacksMinutes =
+    unreadable === undefined && snapshot !== undefined && snapshot.order === undefined;
   const hasNoCounts = key === undefined && snapshot !== undefined && isZero(snapshot.totals);
   const isWrong = Math.abs(aheadMs) > MAX_OFFSET_MS;
   const clocks = 'the clocks of the service and of this machine differ by more than';
@@ -350,7 +350,10 @@ function findingsOf(
       dayDiffers && !hasFiner,
       'error: day totals differ from minute totals, and the service does not return minutes: the totals may be too low',
     ],
-    [ofKeys !== undefined, ofKeys ?? ''],
+    [
+      unreadable !== undefined,
+      `error: minute key ${unreadable} cannot be parsed, occupancy and last seen are unavailable`,
+    ],
     [
       lacksMinutes,
       "error: the service does not return today's minutes, occupancy and last seen are unavailable",

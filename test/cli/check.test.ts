@@ -363,6 +363,33 @@ test.each([
   expect(status).toBe(findings.join() === '' ? 0 : 1);
 });
 
+test('the times of requests are asked for before the zone of keys', async () => {
+  await using environment = await startEnvironment(
+    { riverside: { visitsAgo: [40, 90], library: { timezone: EAST } } },
+    { minuteKey: MINUTE_KEYS['local time'], designator: AS_LOCAL },
+  );
+  const { findings } = await connect(environment.config({ service: { request_times: 'utc' } }));
+  expect(findings).toEqual([
+    'riverside: error: service.request_times: utc does not fit the service, set it to offset',
+  ]);
+});
+
+test('times without an offset of another zone at the service are no fault of request_times', async () => {
+  await using environment = await startEnvironment({
+    riverside: { visitsAgo: [360], library: { timezone: EAST } },
+  });
+  const config = environment.config({ customer: { timezone: 'Asia/Karachi' } });
+  const { status, timesRows, findings } = await connect(config);
+  expect({ status, timesRows, findings }).toEqual({
+    status: 0,
+    timesRows: ['riverside 0 0 1 nobody came'],
+    findings: [
+      'riverside: warning: times without an offset mean another hour at the service: is timezone Asia/Karachi right?',
+      expect.stringMatching(/^warning: nobody came lately/),
+    ],
+  });
+});
+
 test('keys of a zone east of the configured one are ahead of the clock: the zone is asked for', async () => {
   await using environment = await startEnvironment(
     { riverside: { visitsAgo: [3, 90], library: { timezone: EAST } } },

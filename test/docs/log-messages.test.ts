@@ -14,7 +14,6 @@ const TABLES = [
   [/const FAILURE_MESSAGES = (\{[^}]+\})/, 'warn'],
   [/const RELOAD_FAILED = (\{[^}]+\})/, 'error'],
 ] as const;
-const EXCEPTIONS: Readonly<Record<string, string>> = { 'minute key format detected': 'debug' };
 
 function messagesOf(text: string): (readonly [message: string, level: string])[] {
   const called = Array.from(
@@ -23,9 +22,10 @@ function messagesOf(text: string): (readonly [message: string, level: string])[]
   );
   const tabled = TABLES.flatMap(([pattern, level]) => {
     const body = pattern.exec(text)?.[1] ?? '';
-    return Array.from(body.matchAll(/: '([^']+)'/g), ([, message = '']) => {
-      return [message, EXCEPTIONS[message] ?? level] as const;
-    });
+    return Array.from(
+      body.matchAll(/: '([^']+)'/g),
+      ([, message = '']) => [message, level] as const,
+    );
   });
   return [...called, ...tabled];
 }
