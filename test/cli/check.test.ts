@@ -228,7 +228,7 @@ test.each<FindingCase>([
     what: 'metadata that count something else',
     conventions: { metadataCount: 'counts' },
     finding: 'warning: "metadata.count": expected ',
-    service: / iso agrees \S+$/,
+    service: / offset agrees \S+$/,
     values: VALUES,
   },
   {
