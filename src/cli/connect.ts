@@ -133,7 +133,7 @@ async function readCustomer(
       return response;
     }
     const times = { clocks: systemClock, reconcileIntervalMs: 0 };
-    const context = streamContext(customer, stream, times, -Infinity);
+    const context = streamContext(customer, stream, times);
     const diagnosis = await diagnoseStream(context, query).catch(serviceErrorOf);
     if (diagnosis instanceof ServiceError) {
       const { reason, message } = diagnosis;

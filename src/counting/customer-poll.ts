@@ -1,78 +1,56 @@
-/**
- * One poll of a customer as polling sees it: what it reads, how it is sent through a `query`, and what it
- * changes when it has ended.
- */
+/** A poll of a customer, whatever it reads: planned from what is known, sent through a `query`, and taken. */
 import { isMinuteStream } from '../base/model.ts';
 import type { Breakdown, MinuteStream, Stream } from '../base/model.ts';
 import { pollBreakdown } from './breakdowns/poll-breakdown.ts';
 import type { BreakdownContext } from './breakdowns/poll-breakdown.ts';
-import type { Customer } from './customer.ts';
+import type { Customer, CustomerOutcome } from './customer.ts';
 import type { Query } from './rows/window-reader.ts';
 import { planPoll, pollStream } from './totals/poll.ts';
-import type { PollClocks, PollContext, PollNote, PollPlan, PollResult } from './totals/state.ts';
+import type { PollClocks, PollContext, PollPlan } from './totals/state.ts';
 
-type Plan = PollPlan | 'breakdown';
+/** A breakdown always reads the same. */
+export type CustomerPlan = PollPlan | 'breakdown';
 
 export interface PollTimes {
   readonly clocks: PollClocks;
   readonly reconcileIntervalMs: number;
 }
 
-/** A poll whose state and times are fixed: it can be tried by one plan and then by another. */
-export interface PlannedPoll {
-  /** What it reads. */
-  readonly plan: Plan;
-  /** Whether it can count on an older baseline while it waits for a slot. */
-  readonly canWait: boolean;
-  readonly poll: (plan: Plan, query: Query) => Promise<PollEnd>;
-}
-
-export interface PollEnd {
-  readonly result: PollResult;
-  readonly notes: readonly PollNote[];
-  /** Whether its values can wait for a baseline, if it needs one. */
-  readonly canWait: boolean;
-  readonly commit: (nowMs: number) => void;
-}
-
-/** Returns a poll that starts now. Baselines from before `renewalMs` (monotonic) are due again. */
+/** Returns what a poll reads now. Baselines from before `renewalMs` (monotonic) are due again. */
 export function planCustomerPoll(
   customer: Customer,
   stream: Stream,
-  times: PollTimes,
+  { clocks }: PollTimes,
   renewalMs: number,
-): PlannedPoll {
+): CustomerPlan {
   if (!isMinuteStream(stream)) {
+    return 'breakdown';
+  }
+  const { calendar } = customer;
+  const period = customer.periodAt(clocks.nowMs());
+  return planPoll(customer.streamOf(stream).state, { calendar, clocks, period }, renewalMs);
+}
+
+/**
+ * Polls once, by a plan. Changes nothing: `customer.polled` takes the outcome. Rejects with a ServiceError if a
+ * response is missing or malformed.
+ */
+export async function pollCustomer(
+  customer: Customer,
+  stream: Stream,
+  plan: CustomerPlan,
+  times: PollTimes,
+  query: Query,
+): Promise<CustomerOutcome> {
+  if (!isMinuteStream(stream)) {
+    const state = customer.breakdowns.stateOf(stream);
     const context = breakdownContext(customer, stream, times);
-    return {
-      plan: 'breakdown',
-      canWait: false,
-      async poll(_, query) {
-        const state = customer.breakdowns.stateOf(stream);
-        const outcome = await pollBreakdown(state, context, query);
-        return {
-          ...outcome,
-          canWait: false,
-          commit: (nowMs) => customer.breakdownSucceeded(stream, outcome, nowMs),
-        };
-      },
-    };
+    return { kind: 'breakdown', stream, ...(await pollBreakdown(state, context, query)) };
   }
   const { state } = customer.streamOf(stream);
-  const context = streamContext(customer, stream, times, renewalMs);
-  return {
-    plan: planPoll(state, context),
-    canWait: state.baseline !== undefined,
-    async poll(plan, query) {
-      const reads = plan === 'recent' ? plan : 'baseline';
-      const outcome = await pollStream(state, reads, context, query);
-      return {
-        ...outcome,
-        canWait: outcome.state.baseline !== undefined,
-        commit: (nowMs) => customer.pollSucceeded(stream, outcome, nowMs),
-      };
-    },
-  };
+  const reads = plan === 'recent' ? plan : 'baseline';
+  const context = streamContext(customer, stream, times);
+  return { kind: 'stream', stream, ...(await pollStream(state, reads, context, query)) };
 }
 
 /** Returns the context of a poll of people or logins that starts now. */
@@ -80,7 +58,6 @@ export function streamContext(
   customer: Customer,
   stream: MinuteStream,
   { clocks, reconcileIntervalMs }: PollTimes,
-  renewalMs: number,
 ): PollContext {
   const period = customer.periodAt(clocks.nowMs());
   return {
@@ -90,7 +67,6 @@ export function streamContext(
     period,
     clocks,
     monotonicMs: clocks.monotonicMs(),
-    renewalMs,
     reconcileIntervalMs,
     marks: customer.streamOf(stream).marksOf(period),
   };

@@ -41,6 +41,11 @@ export interface CustomerOptions {
   readonly marks: HighWaterMarks;
 }
 
+/** What a poll of a customer has found. */
+export type CustomerOutcome =
+  | ({ readonly kind: 'stream'; readonly stream: MinuteStream } & PollOutcome)
+  | ({ readonly kind: 'breakdown'; readonly stream: Breakdown } & BreakdownOutcome);
+
 export class Customer implements MetricsSource {
   readonly customer: string;
   readonly breakdowns: Breakdowns;
@@ -93,6 +98,15 @@ export class Customer implements MetricsSource {
   /** Returns the running period. That of the high-water marks stays until the next one starts. */
   periodAt(nowMs: number): CountingPeriod {
     return runningPeriod(this.calendar, this.#periodOfMarks(nowMs), nowMs);
+  }
+
+  /** Takes the outcome of a poll that succeeded. */
+  polled(outcome: CustomerOutcome, nowMs: number): void {
+    if (outcome.kind === 'stream') {
+      this.pollSucceeded(outcome.stream, outcome, nowMs);
+    } else {
+      this.breakdownSucceeded(outcome.stream, outcome, nowMs);
+    }
   }
 
   pollSucceeded(

@@ -7,9 +7,9 @@ import { ServiceError } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { Stream } from '../base/model.ts';
-import { planCustomerPoll } from '../counting/customer-poll.ts';
-import type { PollEnd, PollTimes } from '../counting/customer-poll.ts';
-import type { Customer } from '../counting/customer.ts';
+import { planCustomerPoll, pollCustomer } from '../counting/customer-poll.ts';
+import type { PollTimes } from '../counting/customer-poll.ts';
+import type { Customer, CustomerOutcome } from '../counting/customer.ts';
 import type { CustomerClient } from '../service/types.ts';
 import { BACKGROUND_TASKS, BackgroundQueue } from './background.ts';
 import { DueJobs, nextDueMs, renewalMs } from './job.ts';
@@ -52,6 +52,14 @@ export interface PolledCustomer {
  */
 const MAX_TICK_MS = 250;
 const MIN_TICK_MS = 20;
+
+/** What is read at once after a poll that could not decide. */
+const PLANS_AFTER = {
+  accepted: undefined,
+  pending: undefined,
+  'needs renewal': 'renewal',
+  'needs baseline': 'baseline',
+} as const;
 
 export class Scheduler {
   readonly #options: SchedulerOptions;
@@ -258,22 +266,30 @@ export class Scheduler {
     const { clock, reconcileIntervalMs } = this.#options;
     const startMs = clock.monotonicMs();
     const baselinesMs = renewalMs(job, startMs, reconcileIntervalMs);
-    const planned = planCustomerPoll(job.customer, job.stream, this.#times, baselinesMs);
-    let attempt = this.#admit(job, planned.plan, planned.canWait);
-    let end = await tryPoll(job, planned, attempt, clock, stop);
-    if (!(end instanceof ServiceError) && end.result === 'needs baseline') {
-      attempt = this.#admit(job, 'baseline', end.canWait);
-      end = attempt.plan === 'baseline' ? await tryPoll(job, planned, attempt, clock, stop) : end;
+    const plan = planCustomerPoll(job.customer, job.stream, this.#times, baselinesMs);
+    let outcome = await this.#try(job, this.#admit(job, plan), stop);
+    const next = outcome instanceof ServiceError ? undefined : PLANS_AFTER[outcome.result];
+    if (next !== undefined) {
+      const attempt = this.#admit(job, next);
+      outcome = attempt.plan === next ? await this.#try(job, attempt, stop) : outcome;
     }
     if (stop.signal.reason !== DROPPED) {
-      this.#report(job, end, clock.monotonicMs() - startMs);
+      this.#report(job, outcome, clock.monotonicMs() - startMs);
     }
   }
 
-  /** Takes a slot for a first poll or a baseline. Without one, what can wait reads the last minutes. */
-  #admit(job: PollJob, wanted: Attempt['plan'], canWait: boolean): Attempt {
-    const hasSlot = (wanted === 'baseline' || job.phase === 'first') && this.#slots.take(job);
-    const waits = wanted === 'baseline' && !hasSlot && canWait;
+  #try(job: PollJob, attempt: Attempt, stop: AbortController) {
+    const { customer, stream } = job;
+    return tryPoll(job, attempt, this.#options.clock, stop, (query) =>
+      pollCustomer(customer, stream, attempt.plan, this.#times, query),
+    );
+  }
+
+  /** Takes a slot for a first poll or a baseline. Without one, a renewal waits, and the last minutes are read. */
+  #admit(job: PollJob, wanted: Attempt['plan']): Attempt {
+    const isBaseline = wanted === 'baseline' || wanted === 'renewal';
+    const hasSlot = (isBaseline || job.phase === 'first') && this.#slots.take(job);
+    const waits = wanted === 'renewal' && !hasSlot;
     if (waits) {
       this.#slots.waiting.add(job);
     }
@@ -283,7 +299,7 @@ export class Scheduler {
   }
 
   /** Reports a poll that has ended to the customer, the log and the observer. */
-  #report(job: PollJob, end: PollEnd | ServiceError, tookMs: number): void {
+  #report(job: PollJob, end: CustomerOutcome | ServiceError, tookMs: number): void {
     const { customer, stream, intervalMs } = job;
     const { clock, observer } = this.#options;
     const error = end instanceof ServiceError ? end : undefined;
@@ -291,7 +307,7 @@ export class Scheduler {
       customer.pollFailed(stream, end.message, clock.nowMs());
       this.#log.failed(job, end);
     } else {
-      end.commit(clock.nowMs());
+      customer.polled(end, clock.nowMs());
       this.#log.succeeded(job, end.notes);
       if (tookMs > intervalMs) {
         this.#log.tooSlow(job, tookMs, intervalMs);

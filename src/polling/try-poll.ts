@@ -2,7 +2,8 @@
 import type { Clock } from '../base/clock.ts';
 import { ServiceError, TimeLimitError } from '../base/errors.ts';
 import type { AggregatedResponse, WindowQuery } from '../base/model.ts';
-import type { PlannedPoll, PollEnd } from '../counting/customer-poll.ts';
+import type { CustomerPlan } from '../counting/customer-poll.ts';
+import type { Query } from '../counting/rows/window-reader.ts';
 import type { Priority } from '../service/types.ts';
 import type { PollJob } from './job.ts';
 
@@ -33,7 +34,7 @@ export function abortAfter(
 
 /** How a poll is tried. */
 export interface Attempt {
-  readonly plan: PlannedPoll['plan'];
+  readonly plan: CustomerPlan;
   readonly priority: Priority;
   readonly deadlineMs: number;
 }
@@ -47,14 +48,14 @@ export function deadlineMs({ phase, intervalMs }: PollJob, plan: Attempt['plan']
   return plan === 'recent' ? beforeNextMs : Math.max(MIN_TOTALS_DEADLINE_MS, beforeNextMs);
 }
 
-/** Tries a planned poll until its deadline. Returns the error if the service gave no valid response. */
-export async function tryPoll(
-  { client }: PollJob,
-  { poll }: PlannedPoll,
-  attempt: Attempt,
+/** Tries a poll until its deadline. Returns the error if the service gave no valid response. */
+export async function tryPoll<Outcome>(
+  { client }: Pick<PollJob, 'client'>,
+  attempt: Omit<Attempt, 'plan'>,
   clock: Clock,
   stop: AbortController,
-): Promise<PollEnd | ServiceError> {
+  poll: (query: Query) => Promise<Outcome>,
+): Promise<Outcome | ServiceError> {
   const endDeadline = abortAfter(clock, attempt.deadlineMs, stop);
   const optionalUntilMs = clock.monotonicMs() + attempt.deadlineMs * OPTIONAL_SHARE;
   async function query(question: WindowQuery, necessity?: 'optional'): Promise<AggregatedResponse> {
@@ -64,7 +65,7 @@ export async function tryPoll(
     return client.query(question, stop.signal, attempt.priority);
   }
   try {
-    return await poll(attempt.plan, query);
+    return await poll(query);
   } catch (error) {
     if (error instanceof ServiceError) {
       return error;

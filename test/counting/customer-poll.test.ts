@@ -1,8 +1,8 @@
-/** What a poll of a customer reads, whether it can wait for a slot, and what it changes. */
+/** What a poll of a customer reads, and what it changes. */
 import { describe, expect, test } from 'vitest';
 import type { Stream } from '../../src/base/model.ts';
-import { planCustomerPoll } from '../../src/counting/customer-poll.ts';
-import type { PlannedPoll, PollEnd } from '../../src/counting/customer-poll.ts';
+import { planCustomerPoll, pollCustomer } from '../../src/counting/customer-poll.ts';
+import type { CustomerPlan, PollTimes } from '../../src/counting/customer-poll.ts';
 import { counterOfKey } from '../../src/counting/high-water-marks.ts';
 import { OCTOBER, OWNER } from '../support/owner.ts';
 import { queryFrom } from '../support/responses.ts';
@@ -10,34 +10,31 @@ import { BreakdownFixture } from './breakdowns/fixture.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, polledPeople, StreamFixture } from './fixture.ts';
 import type { PollFixture } from './fixture.ts';
 
+function timesOf(of: PollFixture): PollTimes {
+  const clocks = { nowMs: () => of.clockMs, monotonicMs: () => of.monotonicMs };
+  return { clocks, reconcileIntervalMs: HOUR_MS };
+}
+
 /** Plans a poll that starts now; baselines from before `renewalMs` are due again. */
-function planned(of: PollFixture, stream: Stream, renewalMs = 0): PlannedPoll {
-  const clocks = {
-    nowMs: () => of.clockMs,
-    monotonicMs: () => of.monotonicMs,
-  };
-  const times = { clocks, reconcileIntervalMs: HOUR_MS };
-  return planCustomerPoll(of.customer, stream, times, renewalMs);
+function planned(of: PollFixture, stream: Stream, renewalMs = 0): CustomerPlan {
+  return planCustomerPoll(of.customer, stream, timesOf(of), renewalMs);
 }
 
 /** Sends a poll by this plan; its requests are those of the fixture. */
-function send(of: PollFixture, poll: PlannedPoll, plan = poll.plan): Promise<PollEnd> {
+function send(of: PollFixture, stream: Stream, plan = planned(of, stream)) {
   of.requests = [];
-  return poll.poll(
-    plan,
-    queryFrom((question) => of.respond(question), of.requests),
-  );
+  const query = queryFrom((question) => of.respond(question), of.requests);
+  return pollCustomer(of.customer, stream, plan, timesOf(of), query);
 }
 
 describe('a poll of people', () => {
-  test('reads a baseline first, for which it cannot wait, and changes nothing before it is committed', async () => {
+  test('reads a baseline first, and changes nothing before it is taken', async () => {
     const people = new StreamFixture();
-    const poll = planned(people, 'people');
-    expect(poll).toMatchObject({ plan: 'baseline', canWait: false });
-    const end = await send(people, poll);
-    expect(end).toMatchObject({ result: 'accepted', canWait: true });
+    expect(planned(people, 'people')).toBe('baseline');
+    const outcome = await send(people, 'people');
+    expect(outcome).toMatchObject({ result: 'accepted' });
     expect(people.totals()).toEqual([undefined, undefined]);
-    end.commit(people.nowMs);
+    people.customer.polled(outcome, people.nowMs);
     expect(people.totals()).toEqual([47, 39]);
     expect(people.metrics().streams.people).toMatchObject({ up: true, acceptedMs: people.nowMs });
   });
@@ -45,41 +42,38 @@ describe('a poll of people', () => {
   test('counts on the baseline, also on one that is due again', async () => {
     const people = await polledPeople();
     people.nowMs += MINUTE_MS;
-    expect(planned(people, 'people')).toMatchObject({ plan: 'recent', canWait: true });
-    const due = planned(people, 'people', people.monotonicMs);
-    expect(due).toMatchObject({ plan: 'baseline', canWait: true });
-    await send(people, due);
+    expect(planned(people, 'people')).toBe('recent');
+    expect(planned(people, 'people', people.monotonicMs)).toBe('renewal');
+    await send(people, 'people', 'renewal');
     const ofBaseline = people.requests.length;
     people.record(people.nowMs - MINUTE_MS / 2, [1, 0]);
-    const end = await send(people, due, 'recent');
+    const outcome = await send(people, 'people', 'recent');
     expect(people.requests.length).toBeLessThan(ofBaseline);
-    end.commit(people.nowMs);
+    people.customer.polled(outcome, people.nowMs);
     expect(people.totals()).toEqual([48, 39]);
   });
 
   test.each([
-    ['verifies counts that have doubled: it can wait', 'minute', true],
-    ['does not fit the kept one: it cannot wait', 'day', false],
-  ])('that needs a baseline which %s', async (_, aggregation, canWait) => {
+    ['a renewal to verify counts that have doubled', 'minute', 'needs renewal'],
+    ['a baseline if it does not fit the kept one', 'day', 'needs baseline'],
+  ])('needs %s', async (_, aggregation, result) => {
     const people = new StreamFixture({ records: [[7 * MINUTE_MS, [20, 0]]] });
     await people.poll();
     people.nowMs += MINUTE_MS;
     people.record(people.nowMs - MINUTE_MS / 2, [20, 0]);
     people.change((response) => ({ ...response, aggregation }));
-    const end = await send(people, planned(people, 'people'));
-    expect(end).toMatchObject({ result: 'needs baseline', canWait });
+    expect(await send(people, 'people')).toMatchObject({ result });
   });
 });
 
 describe('a poll of a breakdown', () => {
-  test('reads its keys, and waits for nothing', async () => {
+  test('reads its keys', async () => {
     const branches = new BreakdownFixture({ 101: [5, 4] }, { 101: [2, 1] });
-    const poll = planned(branches, 'branch');
-    expect(poll).toMatchObject({ plan: 'breakdown', canWait: false });
-    const end = await send(branches, poll);
-    expect(end).toMatchObject({ result: 'accepted', canWait: false });
+    expect(planned(branches, 'branch')).toBe('breakdown');
+    const outcome = await send(branches, 'branch');
+    expect(outcome).toMatchObject({ result: 'accepted' });
     expect(branches.keys()).toEqual([]);
-    end.commit(branches.nowMs);
+    branches.customer.polled(outcome, branches.nowMs);
     expect(branches.totals()).toEqual({ 101: [5, 4] });
     expect(branches.metrics().streams.branch).toMatchObject({ acceptedMs: branches.nowMs });
   });
@@ -94,7 +88,7 @@ describe('a poll of a breakdown', () => {
       const counter = counterOfKey('branch', 'people_entered', key);
       branches.marks.update(OWNER, counter, period, value, OCTOBER.startMs);
     }
-    (await send(branches, planned(branches, 'branch'))).commit(branches.nowMs);
+    branches.customer.polled(await send(branches, 'branch'), branches.nowMs);
     expect(branches.totals()).toEqual({ 101: [5, 4], 102: [0, 0] });
   });
 });

@@ -186,7 +186,6 @@ export class StreamFixture extends PollFixture {
         monotonicMs: () => this.monotonicMs,
       },
       monotonicMs,
-      renewalMs: Math.floor(monotonicMs / reconcileIntervalMs) * reconcileIntervalMs,
       reconcileIntervalMs,
       marks: customer.streamOf(stream).marksOf(period),
     };
@@ -199,13 +198,23 @@ export class StreamFixture extends PollFixture {
   }
 
   /** Polls as the scheduler does: a baseline waits for a slot where an older one can be counted on. */
-  async pollFrom(state: StreamState, context: PollContext, query: Query): Promise<PollOutcome> {
+  async pollFrom(
+    state: StreamState,
+    context: PollContext,
+    query: Query,
+    renewalMs = this.#renewalMs(),
+  ): Promise<PollOutcome> {
     const mayRead = ({ baseline }: StreamState): boolean => this.hasSlot || baseline === undefined;
-    const plan = mayRead(state) ? planPoll(state, context) : 'recent';
+    const plan = mayRead(state) ? planPoll(state, context, renewalMs) : 'recent';
     const outcome = await pollStream(state, plan, context, query);
-    return outcome.result === 'needs baseline' && mayRead(outcome.state)
+    return outcome.result.startsWith('needs') && mayRead(outcome.state)
       ? pollStream(state, 'baseline', context, query)
       : outcome;
+  }
+
+  #renewalMs(): number {
+    const reconcileIntervalMs = RECONCILE * MINUTE_MS;
+    return Math.floor(this.monotonicMs / reconcileIntervalMs) * reconcileIntervalMs;
   }
 
   /** Returns the exported counters; undefined where there is no series. */

@@ -1,14 +1,14 @@
 /** One try of a poll: how long it may take, and for what. */
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import type { PlannedPoll, PollEnd } from '../../src/counting/customer-poll.ts';
+import type { Query } from '../../src/counting/rows/window-reader.ts';
 import type { PollJob } from '../../src/polling/job.ts';
 import { deadlineMs, tryPoll } from '../../src/polling/try-poll.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { GOOD, hang, jobAt, MINUTE_MS } from './fixture.ts';
 
 const QUESTION = { endpoint: 'peoplecount', aggregation: 'minute', from: '2026-11-19' } as const;
-const END: PollEnd = { result: 'accepted', notes: [], canWait: false, commit() {} };
+const END = { result: 'accepted' };
 
 /** A job whose service answers at once. */
 function quickJob(): PollJob {
@@ -18,12 +18,11 @@ function quickJob(): PollJob {
 /** Tries a poll that may take ten seconds. */
 function tried(
   clock: VirtualClock,
-  poll: PlannedPoll['poll'],
+  poll: (query: Query) => Promise<typeof END>,
   job = quickJob(),
-): Promise<PollEnd | ServiceError> {
-  const attempt = { plan: 'baseline', priority: 'normal', deadlineMs: 10_000 } as const;
-  const planned = { plan: 'baseline', canWait: false, poll } as const;
-  return tryPoll(job, planned, attempt, clock, new AbortController());
+): Promise<typeof END | ServiceError> {
+  const attempt = { priority: 'normal', deadlineMs: 10_000 } as const;
+  return tryPoll(job, attempt, clock, new AbortController(), poll);
 }
 
 test.each([
@@ -42,7 +41,7 @@ test('optional requests are sent in the first half of the time, others to its en
   // Not at the start of the clock.
   await clock.advance(1_000);
   const sent: (readonly [necessity: string, afterMs: number])[] = [];
-  const end = tried(clock, async (_, query) => {
+  const end = tried(clock, async (query) => {
     const startMs = clock.monotonicMs();
     for (const [waitMs, necessity] of [
       [4_999, 'optional'],
@@ -70,7 +69,7 @@ test('requests are aborted at the deadline, and no timer is left of a try that e
   const clock = new VirtualClock(0);
   const hanging = tried(
     clock,
-    async (_, query) => {
+    async (query) => {
       await query(QUESTION);
       return END;
     },

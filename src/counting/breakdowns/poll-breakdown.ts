@@ -51,7 +51,7 @@ export interface BreakdownContext extends ConfirmationContext {
 
 export interface BreakdownOutcome {
   readonly state: BreakdownState;
-  readonly result: Exclude<PollResult, 'needs baseline'>;
+  readonly result: Extract<PollResult, 'accepted' | 'pending'>;
   readonly notes: readonly PollNote[];
 }
 

@@ -44,10 +44,14 @@ export interface RecentAnswers {
 
 export type Answers = RecentAnswers | BaselineAnswers | InconsistentAnswers;
 
-/** Returns what a poll reads: a baseline if there is none, or another one is due. */
+/**
+ * Returns what a poll reads: a baseline if there is none, or a renewal if it was taken before `renewalMs`
+ * (monotonic), or is of another day or period.
+ */
 export function planPoll(
   { baseline }: StreamState,
-  { calendar, clocks, period, renewalMs }: PollContext,
+  { calendar, clocks, period }: Pick<PollContext, 'calendar' | 'clocks' | 'period'>,
+  renewalMs: number,
 ): PollPlan {
   if (baseline === undefined) {
     return 'baseline';
@@ -56,7 +60,7 @@ export function planPoll(
     baseline.takenAtMonotonicMs < renewalMs ||
     baseline.period.startMs !== period.startMs ||
     baseline.day.startMs !== calendar.dayAt(clocks.nowMs()).startMs;
-  return isDue ? 'baseline' : 'recent';
+  return isDue ? 'renewal' : 'recent';
 }
 
 /**
@@ -71,9 +75,9 @@ export async function pollStream(
 ): Promise<PollOutcome> {
   const reader = createReader(context, query);
   const answers =
-    plan === 'baseline' || state.baseline === undefined
-      ? await requestBaseline(state, context, reader)
-      : await requestRecent(state, state.baseline, context, reader);
+    plan === 'recent' && state.baseline !== undefined
+      ? await requestRecent(state, state.baseline, context, reader)
+      : await requestBaseline(state, context, reader);
   return decide(state, answers, context);
 }
 
@@ -122,7 +126,7 @@ export function decide(state: StreamState, answers: Answers, context: PollContex
   const isHigh = verdict.kind === 'pending' && verdict.pending.kind === 'higher';
   if (answers.kind === 'recent' && (isHigh || hasDoubled(state, answers))) {
     // Verified by a baseline, which compares `day` and `minute`.
-    return { state, result: 'needs baseline', notes: [] };
+    return { state, result: 'needs renewal', notes: [] };
   }
   const keyNote = noteKeys(state, answers, snapshot, context);
   const keysNoted = keyNote?.kind ?? state.keysNoted;

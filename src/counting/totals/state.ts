@@ -94,14 +94,15 @@ export interface PollContext extends ConfirmationContext {
   readonly keyTimes: KeyTimes;
   readonly period: CountingPeriod;
   readonly clocks: PollClocks;
-  /** Baselines taken before this moment of the monotonic clock are due for renewal. */
-  readonly renewalMs: number;
   /** The high-water marks of the period, of this process and before it. */
   readonly marks: AcceptedTotals | undefined;
 }
 
-/** What a poll reads: the minutes since the baseline, or a baseline. */
-export type PollPlan = 'recent' | 'baseline';
+/**
+ * What a poll reads: the minutes since the baseline, or a baseline. A `renewal` can wait: until then, polls count
+ * on an older one.
+ */
+export type PollPlan = 'recent' | 'renewal' | 'baseline';
 
 /** What the keys of a poll have shown. `key` is one of them, quoted and cut. */
 export type KeyNote =
@@ -119,9 +120,9 @@ export type PollNote =
 
 /**
  * `accepted`: the values of the poll are exported. `pending`: the previous ones stay until these are
- * confirmed. `needs baseline`: this poll cannot decide without one.
+ * confirmed. The others: this poll cannot decide without that plan.
  */
-export type PollResult = 'accepted' | 'pending' | 'needs baseline';
+export type PollResult = 'accepted' | 'pending' | 'needs renewal' | 'needs baseline';
 
 export interface PollOutcome {
   readonly state: StreamState;

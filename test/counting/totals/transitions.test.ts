@@ -105,8 +105,9 @@ async function pollFrom(
   const before = { ...people.state, ...changed };
   change?.(people);
   const query = queryFrom((question) => people.respond(question));
-  const context = { ...people.context(), renewalMs: isDue ? Infinity : 0 };
-  return { before, next: (await people.pollFrom(before, context, query)).state };
+  const renewalMs = isDue ? Infinity : 0;
+  const { state: next } = await people.pollFrom(before, people.context(), query, renewalMs);
+  return { before, next };
 }
 
 /** Empties the responses of some aggregations for today, so many times. */
@@ -203,8 +204,8 @@ test('plan', async () => {
       const people = await polledPeople();
       change?.(people);
       const baseline = kind === 'none' ? { baseline: undefined } : {};
-      const context = { ...people.context(), renewalMs: isDue ? Infinity : 0 };
-      return planPoll({ ...people.state, ...baseline }, context);
+      const renewalMs = isDue ? Infinity : 0;
+      return planPoll({ ...people.state, ...baseline }, people.context(), renewalMs);
     };
   }
   const found = await transitions(examples, {
