@@ -354,7 +354,7 @@ async function seriesOf(
         atMs,
         totals: plus(sums, totals.before(stream, index)),
         today: sums,
-        order: { minutes, endMs: atMs, lastSeenMs: lastSeenIn(minutes) },
+        minutes: { counts: minutes, atMs, endMs: atMs, lastSeenMs: lastSeenIn(minutes) },
       };
       const state = { ...INITIAL_STATE, snapshot };
       customer.pollSucceeded(stream, { state, result: 'accepted' }, atMs);

@@ -72,8 +72,9 @@ export function poll(customer: Customer, number: number, polls: number, nowMs: n
       atMs: nowMs,
       totals: counts,
       today: counts.map((count) => count % 1_000),
-      order: {
-        minutes: oneMinute(customer, nowMs, counted % 211),
+      minutes: {
+        atMs: nowMs,
+        counts: oneMinute(customer, nowMs, counted % 211),
         endMs: nowMs + 1,
         lastSeenMs: Math.floor(nowMs / 60_000) * 60_000,
       },

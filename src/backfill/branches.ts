@@ -141,9 +141,9 @@ export function replayBranches(
         const pastDays = past.map((day) => pastDayOfKey(calendar, day, index));
         site.historyRead(createHistory(calendar, today.day, pastDays, PAST_WINDOW_MS));
       }
-      const minutes = todayOfKey(calendar, over, { sums: NO_SUMS, endMs }, index);
-      const order = { minutes, endMs, lastSeenMs: lastSeenIn(minutes) };
-      site.counted({ day: today.day, atMs: endMs, order });
+      const counts = todayOfKey(calendar, over, { sums: NO_SUMS, endMs }, index);
+      const minutes = { counts, atMs: endMs, endMs, lastSeenMs: lastSeenIn(counts) };
+      site.counted({ day: today.day, atMs: endMs, minutes });
     }
     counted = { today, windows };
   }

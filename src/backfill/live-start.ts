@@ -20,19 +20,7 @@ import type { CounterValues } from '../counting/customer-metrics.ts';
 import { Zone } from '../counting/calendar/zone.ts';
 import { writeLabels } from '../metrics/family.ts';
 import type { LabelPair } from '../metrics/family.ts';
-import type { BackfillFlags } from './targets.ts';
-
-export interface LiveStart {
-  /** The first sample of any counter of the customer. */
-  readonly atMs: number;
-  /** The first sample of each counter, by its id. */
-  readonly counters: ReadonlyMap<string, Sample>;
-}
-
-export interface Sample {
-  readonly atMs: number;
-  readonly value: number;
-}
+import type { BackfillFlags, LiveStart, Sample } from './targets.ts';
 
 interface Series {
   readonly labels: Readonly<Record<string, string>>;

@@ -147,14 +147,14 @@ function snapshotAt(
     return undefined;
   }
   const { counted, totalsBefore } = found;
-  const minutes = stepsUntil(counted, atMs + LAST_SECOND_MS);
-  const today = positiveSums(minutes);
+  const counts = stepsUntil(counted, atMs + LAST_SECOND_MS);
+  const today = positiveSums(counts);
   return {
     period,
     day: counted.day,
     atMs,
     totals: plus(totalsBefore, today),
     today,
-    order: { minutes, endMs: atMs + 1, lastSeenMs: lastSeenIn(minutes) },
+    minutes: { counts, atMs, endMs: atMs + 1, lastSeenMs: lastSeenIn(counts) },
   };
 }

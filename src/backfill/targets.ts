@@ -11,7 +11,6 @@ import { Zone } from '../counting/calendar/zone.ts';
 import { BACKFILL_FAMILIES, breakdownFamilies } from '../metrics/families.ts';
 import type { LabelPair } from '../metrics/family.ts';
 import { descriptionOf } from '../customers.ts';
-import type { LiveStart } from './live-start.ts';
 
 /** Prometheus still changes its newest three hours; blocks must not overlap them. */
 const DEFAULT_END_AGE_MS = 3 * HOUR_MS;
@@ -39,6 +38,18 @@ export interface BackfillFlags {
   readonly label?: readonly LabelPair[];
   readonly 'prometheus.url'?: URL;
   readonly output: string;
+}
+
+export interface LiveStart {
+  /** The first sample of any counter of the customer. */
+  readonly atMs: number;
+  /** The first sample of each counter, by its id. */
+  readonly counters: ReadonlyMap<string, Sample>;
+}
+
+export interface Sample {
+  readonly atMs: number;
+  readonly value: number;
 }
 
 export interface BackfillTarget {

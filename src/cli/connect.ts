@@ -337,7 +337,7 @@ function findingsOf(
   // Occupancy and last seen need minutes with readable keys.
   const unreadable = key === undefined ? undefined : unreadableKey([{ key, counts: [] }]);
   const lacksMinutes =
-    unreadable === undefined && snapshot !== undefined && snapshot.order === undefined;
+    unreadable === undefined && snapshot !== undefined && snapshot.minutes === undefined;
   const hasNoCounts = key === undefined && snapshot !== undefined && isZero(snapshot.totals);
   const isWrong = Math.abs(aheadMs) > MAX_OFFSET_MS;
   const clocks = 'the clocks of the service and of this machine differ by more than';

@@ -3,11 +3,11 @@ import { MINUTE_MS } from '../base/duration.ts';
 import type { Calendar, Span } from './calendar/calendar.ts';
 import { continueHistory, lastSeenAt } from './occupancy/history.ts';
 import type { History } from './occupancy/history.ts';
-import type { CountsToday } from './occupancy/usual.ts';
+import type { CountsToday } from './rows/day-counts.ts';
 import type { Snapshot } from './totals/state.ts';
 
 /** The newest accepted counts of a day. */
-export type Counted = Pick<Snapshot, 'day' | 'atMs' | 'order'>;
+export type Counted = Pick<Snapshot, 'day' | 'atMs' | 'minutes'>;
 
 /** `read` as the service has it, or `continued` by the day that was polled to its end. */
 interface Past {
@@ -37,7 +37,7 @@ export class CountedDays {
     const { day } = counted;
     if (this.#counted?.day.startMs !== day.startMs) {
       const before = this.#past?.history;
-      const history = continueHistory(this.#calendar, before, this.#counted, day);
+      const history = continueHistory(this.#calendar, before, this.today, day);
       if (history !== before) {
         this.#past = history && { source: 'continued', history };
       }
@@ -74,10 +74,7 @@ export class CountedDays {
 
   /** The newest counts; undefined if keys cannot be parsed. */
   get today(): CountsToday | undefined {
-    const { order, atMs } = this.#counted ?? {};
-    return order && atMs !== undefined
-      ? { counts: order.minutes, endMs: order.endMs, atMs }
-      : undefined;
+    return this.#counted?.minutes;
   }
 
   /**
@@ -86,8 +83,8 @@ export class CountedDays {
    */
   lastSeenAt(nowMs: number): number | undefined {
     const counted = this.#counted;
-    return counted !== undefined && counted.order === undefined
+    return counted !== undefined && counted.minutes === undefined
       ? undefined
-      : lastSeenAt(this.#calendar, nowMs, counted?.order?.lastSeenMs, this.history);
+      : lastSeenAt(this.#calendar, nowMs, counted?.minutes?.lastSeenMs, this.history);
   }
 }

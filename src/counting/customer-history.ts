@@ -20,7 +20,7 @@ export function isHistoryDue(customer: Customer, stream: Stream, nowMs: number):
     days.isHistoryDue(nowMs) &&
     snapshot !== undefined &&
     // Its keys are like those of today.
-    (snapshot.order !== undefined || keysNoted !== 'keys_unreadable')
+    (snapshot.minutes !== undefined || keysNoted !== 'keys_unreadable')
   );
 }
 

@@ -13,6 +13,7 @@ import type {
   SiteMetrics,
 } from './customer-metrics.ts';
 import { learnDoors } from './occupancy/door-model.ts';
+import type { CountsToday } from './rows/day-counts.ts';
 import { pastDays } from './occupancy/history.ts';
 import type { History } from './occupancy/history.ts';
 import { CURVE_STEP_MS, occupancyAt, occupancyCurve } from './occupancy/occupancy.ts';
@@ -75,8 +76,8 @@ export class Site {
 
   /** Computes what depends on the newest counts. */
   countsChanged(): void {
-    const { newest } = this.days;
-    this.#inside = newest && this.#insideOf(newest);
+    const { today } = this.days;
+    this.#inside = today && this.#insideOf(today);
     this.#usual = undefined;
   }
 
@@ -131,15 +132,11 @@ export class Site {
     return Math.abs(nowMs - (this.days.newest?.atMs ?? Infinity)) <= MAX_OCCUPANCY_AGE_MS;
   }
 
-  #insideOf({ day, order }: Counted): Inside | undefined {
-    if (order === undefined) {
-      return undefined;
-    }
-    const { minutes, endMs } = order;
-    const doors = this.#doorsOf(day);
+  #insideOf({ counts, endMs }: CountsToday): Inside {
+    const doors = this.#doorsOf(counts.day);
     return {
-      occupancy: occupancyAt(minutes, endMs),
-      estimate: doors && estimateToday(doors, minutes, endMs, this.#inside?.estimate),
+      occupancy: occupancyAt(counts, endMs),
+      estimate: doors && estimateToday(doors, counts, endMs, this.#inside?.estimate),
     };
   }
 

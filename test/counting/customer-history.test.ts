@@ -22,14 +22,17 @@ function customer(): Customer {
 
 /** A poll that was accepted. Its minutes are unknown also if the service forces another aggregation. */
 function polled(of: Customer, hasMinutes = true, keysNoted?: StreamState['keysNoted']): Customer {
-  const [minutes] = new DayCounter(CALENDAR, [TODAY], 'people').days();
+  const [counts] = new DayCounter(CALENDAR, [TODAY], 'people').days();
   const snapshot: Snapshot = {
     period: NOVEMBER,
     day: TODAY,
     atMs: NOW_MS,
     totals: [0, 0],
     today: [0, 0],
-    order: hasMinutes && minutes ? { minutes, endMs: NOW_MS, lastSeenMs: undefined } : undefined,
+    minutes:
+      hasMinutes && counts
+        ? { counts, atMs: NOW_MS, endMs: NOW_MS, lastSeenMs: undefined }
+        : undefined,
   };
   const state = { ...INITIAL_STATE, keysNoted, snapshot };
   of.pollSucceeded('people', { state, result: 'accepted' }, NOW_MS);

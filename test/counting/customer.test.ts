@@ -163,7 +163,7 @@ test.each(['people', 'logins'] as const)(
       atMs: NOW_MS,
       totals: [0, 0],
       today: [0, 0],
-      order: undefined,
+      minutes: undefined,
     };
     customer.pollSucceeded(
       stream,

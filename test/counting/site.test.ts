@@ -68,7 +68,12 @@ function poll(
     atMs,
     totals: [0, 0],
     today: [0, 0],
-    order: minutes && { minutes: dayOf(day, minutes), endMs: atMs + 1, lastSeenMs: undefined },
+    minutes: minutes && {
+      counts: dayOf(day, minutes),
+      atMs,
+      endMs: atMs + 1,
+      lastSeenMs: undefined,
+    },
   };
   of.pollSucceeded(stream, { state: { ...INITIAL_STATE, snapshot }, result: 'accepted' }, atMs);
 }
@@ -285,7 +290,7 @@ test('its history says when a building was last seen, unless keys cannot be pars
   const seenMs = CALENDAR.dayBefore(TODAY).startMs + 600 * MINUTE_MS;
   expect(library.days.lastSeenAt(TODAY.startMs)).toBe(seenMs);
   // Its keys cannot be parsed.
-  library.counted({ day: TODAY, atMs: TODAY.startMs, order: undefined });
+  library.counted({ day: TODAY, atMs: TODAY.startMs, minutes: undefined });
   expect(library.days.lastSeenAt(TODAY.startMs)).toBeUndefined();
 });
 

@@ -154,8 +154,9 @@ export class BranchSites {
     const keys = [...this.#sites.keys()];
     const today = branchesToday(this.#state, this.#calendar, customer, keys);
     for (const [key, { counts, lastSeenMs }] of today ?? []) {
-      const order = { minutes: counts, endMs: customer.endMs, lastSeenMs };
-      this.#sites.get(key)?.counted({ day: counts.day, atMs: this.#atMs, order });
+      const atMs = this.#atMs;
+      const minutes = { counts, atMs, endMs: customer.endMs, lastSeenMs };
+      this.#sites.get(key)?.counted({ day: counts.day, atMs, minutes });
     }
   }
 

@@ -8,7 +8,7 @@ import type { Calendar, Span } from '../calendar/calendar.ts';
 import { countOf, grandTotal } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
 import { lastSeenIn, smallest, weekdayOf } from '../rows/day-counts.ts';
-import type { DayCounts, Steps } from '../rows/day-counts.ts';
+import type { CountsToday, DayCounts, Steps } from '../rows/day-counts.ts';
 import { HISTORY_DAYS, QUARTER_MS, QUARTERS_PER_DAY, sumQuarters } from './door-model.ts';
 import type { PastDay } from './door-model.ts';
 
@@ -54,13 +54,6 @@ export function createHistory(
   return { today, weekday: weekdayOf(calendar, today), windowMs, lastSeenMs, ...pack(days) };
 }
 
-/** The counts of a day at its newest poll. */
-interface PolledDay {
-  readonly day: Span;
-  readonly atMs: number;
-  readonly order: { readonly minutes: DayCounts } | undefined;
-}
-
 /** How long before its end a day's last poll has all of its counts. */
 const MAX_LAST_POLL_AGE_MS = 15 * MINUTE_MS;
 
@@ -71,20 +64,20 @@ const MAX_LAST_POLL_AGE_MS = 15 * MINUTE_MS;
 export function continueHistory(
   calendar: Pick<Calendar, 'zone'>,
   history: History | undefined,
-  yesterday: PolledDay | undefined,
+  yesterday: CountsToday | undefined,
   today: Span,
 ): History | undefined {
   if (history === undefined || history.today.startMs === today.startMs) {
     return history;
   }
-  if (yesterday?.order === undefined) {
+  if (yesterday === undefined) {
     return undefined;
   }
-  const counts = yesterday.order.minutes;
+  const { counts, atMs } = yesterday;
   if (
     counts.day.startMs !== history.today.startMs ||
     counts.day.endMs !== today.startMs ||
-    counts.day.endMs - yesterday.atMs > MAX_LAST_POLL_AGE_MS
+    counts.day.endMs - atMs > MAX_LAST_POLL_AGE_MS
   ) {
     return undefined;
   }

@@ -7,7 +7,7 @@ import { floorToMinute } from '../calendar/calendar.ts';
 import type { Calendar, Span } from '../calendar/calendar.ts';
 import { countOf } from '../rows/counts.ts';
 import { lastSeenIn } from '../rows/day-counts.ts';
-import type { DayCounts } from '../rows/day-counts.ts';
+import type { CountsToday } from '../rows/day-counts.ts';
 import { HISTORY_DAYS, QUARTER_MS, QUARTERS_PER_DAY } from './door-model.ts';
 import { hasCounts, sumWithin } from './history.ts';
 import type { History } from './history.ts';
@@ -18,14 +18,6 @@ export interface SitePast {
   readonly people: History;
   /** Returns when it is open on a day: all day without opening hours. */
   readonly openSpans: (day: Span) => readonly Span[];
-}
-
-/** The counts of a stream today, and the newest accepted poll that they are from. */
-export interface CountsToday {
-  readonly counts: DayCounts;
-  readonly atMs: number;
-  /** Steps that start before this instant had begun. */
-  readonly endMs: number;
 }
 
 /** What was to be expected at a poll of people. Numbers of people. */

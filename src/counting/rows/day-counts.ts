@@ -35,6 +35,17 @@ export interface DayCounts {
   readonly before: Counts;
 }
 
+/** The counts of a day at an accepted poll. */
+export interface CountsToday {
+  readonly counts: DayCounts;
+  /** When the poll was. */
+  readonly atMs: number;
+  /** Steps that start before this instant had begun. */
+  readonly endMs: number;
+  /** Start of the newest step that counted anybody. */
+  readonly lastSeenMs: number | undefined;
+}
+
 interface Table {
   readonly day: Span;
   readonly steps: readonly Float64Array[];

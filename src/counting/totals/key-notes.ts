@@ -21,10 +21,10 @@ interface PolledKeys {
 export function noteKeys(
   { keysNoted, recent: recentBefore }: StreamState,
   { kind, recent, minutes = [] }: PolledKeys,
-  { order }: Snapshot,
+  snapshot: Snapshot,
   context: PollContext,
 ): KeyNote | undefined {
-  if (order === undefined) {
+  if (snapshot.minutes === undefined) {
     const byMinute = [recent, ...minutes].filter(({ aggregation }) => aggregation === 'minute');
     const key = unreadableKey(byMinute.flatMap(({ rows }) => rows));
     return key === undefined || keysNoted === 'keys_unreadable'
@@ -35,7 +35,7 @@ export function noteKeys(
     return undefined;
   }
   const hasRisen = recentBefore !== undefined && anyBelow(recentBefore, recent.sums);
-  return noteOffClock(recent, order.endMs, hasRisen, context);
+  return noteOffClock(recent, snapshot.minutes.endMs, hasRisen, context);
 }
 
 /** Only a key without an offset depends on a setting. */

@@ -202,7 +202,7 @@ function tableOf(counts: Counts): CountsByKey {
 
 /** Today has the rows that are dated before it, too: how keys are parsed does not decide what is accepted. */
 function tablesOf(snapshot: Snapshot): TableSnapshot {
-  const { totals, today, order } = snapshot;
-  const allToday = plus(today, order?.minutes.before ?? []);
+  const { totals, today, minutes } = snapshot;
+  const allToday = plus(today, minutes?.counts.before ?? []);
   return { ...snapshot, totals: tableOf(totals), today: tableOf(allToday) };
 }

@@ -17,7 +17,7 @@ export function createSnapshot(
 ): Snapshot {
   const { period, day, periodTotal, todayByMinute } = baseline;
   const came = minus(recent.sums, baseline.recentAtBaseline.sums);
-  const minutes = todaysMinutes(context, baseline, recent);
+  const counts = todaysMinutes(context, baseline, recent);
   const endMs = atMs + 1;
   return {
     period,
@@ -25,8 +25,8 @@ export function createSnapshot(
     atMs,
     totals: plus(periodTotal, came),
     // Rows that are dated before the day arrived today, but are not of today.
-    today: minus(plus(todayByMinute, came), minutes?.before ?? []),
-    order: minutes && { minutes, endMs, lastSeenMs: lastSeenIn(minutes, endMs) },
+    today: minus(plus(todayByMinute, came), counts?.before ?? []),
+    minutes: counts && { counts, atMs, endMs, lastSeenMs: lastSeenIn(counts, endMs) },
   };
 }
 

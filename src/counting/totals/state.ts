@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { KeyTimes, MinuteStream } from '../../base/model.ts';
 import type { Calendar, CountingPeriod, Span } from '../calendar/calendar.ts';
 import type { Counts } from '../rows/counts.ts';
-import type { DayCounts } from '../rows/day-counts.ts';
+import type { CountsToday, DayCounts } from '../rows/day-counts.ts';
 import type { WindowResponse } from '../rows/window-reader.ts';
 import { NOTHING_PENDING } from './accept.ts';
 import type { ConfirmationContext, Pending, PendingNote } from './accept.ts';
@@ -68,16 +68,8 @@ export interface Snapshot {
   readonly totals: Counts;
   /** The service's counts since the day started. */
   readonly today: Counts;
-  /** What depends on the order of the minutes; undefined if keys cannot be parsed. */
-  readonly order:
-    | {
-        readonly minutes: DayCounts;
-        /** Minutes that start before this instant had begun at the poll. */
-        readonly endMs: number;
-        /** Start of the newest minute of the day that counted anybody. */
-        readonly lastSeenMs: number | undefined;
-      }
-    | undefined;
+  /** Today's minutes; undefined if keys cannot be parsed, or the service forces another aggregation. */
+  readonly minutes: CountsToday | undefined;
 }
 
 /** The clocks of a poll, in milliseconds. */

@@ -89,7 +89,8 @@ describe('on the next day', () => {
     day = TOMORROW,
   ): History | undefined {
     const { minutes = dayBefore(0, { 40: [3, 2] }), agoMs = QUARTER_MS } = yesterday;
-    const polled = { day: TODAY, atMs: TODAY.endMs - agoMs, order: { minutes } };
+    const atMs = TODAY.endMs - agoMs;
+    const polled = { counts: minutes, atMs, endMs: atMs, lastSeenMs: undefined };
     return continueHistory(CALENDAR, history, polled, day);
   }
 
@@ -120,8 +121,6 @@ describe('on the next day', () => {
 
   test('it does not go on without the day before', () => {
     const history = threeDays();
-    const unparsed = { day: TODAY, atMs: TODAY.endMs, order: undefined };
-    expect(continueHistory(CALENDAR, history, unparsed, TOMORROW)).toBeUndefined();
     expect(continueHistory(CALENDAR, history, undefined, TOMORROW)).toBeUndefined();
     // The history ends a day earlier.
     const older = { ...history, today: CALENDAR.dayBefore(TODAY) };

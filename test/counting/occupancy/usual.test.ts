@@ -4,7 +4,8 @@ import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { parseOpeningHours } from '../../../src/counting/calendar/opening-hours.ts';
 import { createHistory } from '../../../src/counting/occupancy/history.ts';
 import { usual, usualLogins, usualPeople } from '../../../src/counting/occupancy/usual.ts';
-import type { CountsToday, SitePast } from '../../../src/counting/occupancy/usual.ts';
+import type { SitePast } from '../../../src/counting/occupancy/usual.ts';
+import type { CountsToday } from '../../../src/counting/rows/day-counts.ts';
 import { DayCounter } from '../../../src/counting/rows/day-counts.ts';
 import type { DayCounts } from '../../../src/counting/rows/day-counts.ts';
 import { CALENDAR, COPENHAGEN } from '../../support/owner.ts';
@@ -77,7 +78,7 @@ function countsAt(
   });
   const [day] = counter.days() as [DayCounts];
   const atMs = at(`${today}T${time}`);
-  return { counts: day, atMs, endMs: atMs + 1 };
+  return { counts: day, atMs, endMs: atMs + 1, lastSeenMs: undefined };
 }
 
 function entriesBetween(past: SitePast, from: string, to: string): number {

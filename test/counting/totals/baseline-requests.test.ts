@@ -44,7 +44,7 @@ async function requestsOfToday(
     atMs: clocks.nowMs(),
     totals: [total, 0],
     today: [accepted ?? 0, 0],
-    order: undefined,
+    minutes: undefined,
   };
   const requests: Requested[] = [];
   const reader = createReader(context, queryFrom(respond, requests));

@@ -72,7 +72,7 @@ test('an implausible baseline after empty responses is not used until it is conf
 
 test('a minute that starts now has begun', async () => {
   const people = await polledPeople({ records: [[0, [1, 0]]] });
-  expect(people.state.snapshot?.order).toMatchObject({
+  expect(people.state.snapshot?.minutes).toMatchObject({
     endMs: people.nowMs + 1,
     lastSeenMs: people.nowMs,
   });
