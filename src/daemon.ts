@@ -16,8 +16,8 @@ import type { Build, Shard } from './metrics/exporter-metrics.ts';
 import { renderCustomers, renderScrape } from './metrics/exposition.ts';
 import { createService } from './service/client.ts';
 import type { Transport } from './service/transport.ts';
-import { BranchFiles } from './storage/branch-files.ts';
-import { StateFile } from './storage/state-file.ts';
+import { BranchDays } from './storage/branch-days.ts';
+import { Store } from './storage/store.ts';
 import { createWebServer } from './web/server.ts';
 import type { ReloadResult, WebServerOptions } from './web/server.ts';
 import type { PathOptions } from './web/paths.ts';
@@ -68,26 +68,24 @@ export function createDaemon(options: DaemonOptions) {
   const { clock, log } = system;
   const marks = new HighWaterMarks();
   const exporterMetrics = createExporterMetrics({ ...options.build, shard });
-  const stateFile = new StateFile({
+  const store = new Store({
     path: options.storagePath,
     marks,
     clock,
     log,
     observe: (successful, writtenAtMs) => exporterMetrics.stateSaved(successful, writtenAtMs),
   });
-  const branchFiles = new BranchFiles({
-    path: options.storagePath,
-    isLocked: () => stateFile.isLocked,
-    clock,
-    log,
-  });
+  const branchDays = new BranchDays(store, () =>
+    exporter.customers.map(({ customer }) => customer),
+  );
+  store.setSource(branchDays);
   const exporter = new Exporter(loaded.config, {
     clock,
     log,
     marks,
     connect: (config, observer) => createService({ ...system, config, observer }),
     observer: exporterMetrics,
-    restoreBranches: (customer) => branchFiles.restore(customer),
+    restoreBranches: (customer) => branchDays.restore(customer),
   });
   const { exposition } = exporter;
   let state: 'starting' | 'running' | 'stopping' = 'starting';
@@ -113,7 +111,7 @@ export function createDaemon(options: DaemonOptions) {
       nowMs: clock.nowMs(),
       customers: exporter.customers.map(({ customer }) => customer),
       failedReload: [...failedReloads.values()].at(-1),
-      stateFailure: stateFile.failure,
+      stateFailure: store.failure,
       nextPollInMs: (customer, stream) => exporter.scheduler.nextPollInMs(customer, stream),
     }),
     config: () => shownConfig,
@@ -191,12 +189,12 @@ export function createDaemon(options: DaemonOptions) {
   }
 
   return {
-    /** Locks the storage, listens and starts to poll. Throws an Error that names the obstacle. */
+    /** Opens the storage, listens and starts to poll. Throws an Error that names the obstacle. */
     async start(): Promise<{ readonly url: string }> {
       // First, so that a start without an address leaves no files.
       const { url } = await web.start();
       try {
-        await stateFile.start();
+        await store.start();
       } catch (error) {
         await web.stop();
         throw error;
@@ -218,20 +216,18 @@ export function createDaemon(options: DaemonOptions) {
       log.info('listening', { url });
       exporter.start();
       await apply(loaded);
-      branchFiles.start(() => exporter.customers.map(({ customer }) => customer));
       exporterMetrics.configReloaded(true, clock.nowMs() / 1000);
       rendering = exposition.keepRendered(stopping.signal);
       state = 'running';
       return { url };
     },
-    /** Ends polls and connections, then writes the state file. Returns false if that failed. */
+    /** Ends polls and connections, then writes the state. Returns false if that failed. */
     async stop(): Promise<boolean> {
       log.info('stopping');
       state = 'stopping';
       await exporter.stop();
       stopping.abort();
-      await branchFiles.stop();
-      const [isSaved] = await Promise.all([stateFile.stop(), web.stop(), rendering]);
+      const [isSaved] = await Promise.all([store.stop(), web.stop(), rendering]);
       log.info('stopped');
       return isSaved;
     },

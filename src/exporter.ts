@@ -2,7 +2,6 @@
 import type { Clock } from './base/clock.ts';
 import { LogLimiter } from './base/log-limiter.ts';
 import type { LogFields, Logger } from './base/log.ts';
-import { inParallel } from './base/parallel.ts';
 import type { ServiceSettings } from './base/service-settings.ts';
 import { accessOf, haveSameCredentials } from './config/credentials.ts';
 import type { Config, CustomerConfig } from './config/types.ts';
@@ -28,15 +27,13 @@ export interface ExporterOptions {
     Pick<PollObserver, 'pollEnded'> &
     Partial<Pick<PollObserver, 'changed'>>;
   /** Gives the branches of a customer what was stored. */
-  readonly restoreBranches?: (customer: Customer) => Promise<void>;
+  readonly restoreBranches?: (customer: Customer) => void;
 }
 
 /** The part of the service that polling needs. */
 export interface PolledService extends Pick<Service, 'serverClock' | 'close'> {
   clientFor(access: CustomerAccess): CustomerClient;
 }
-
-const MAX_RESTORED_AT_ONCE = 32;
 
 /** What a new service address or polling interval replaces. */
 interface Runtime {
@@ -92,10 +89,7 @@ export class Exporter {
         clients.delete(name);
       }
     }
-    const withBranches = this.#registered.filter(({ customer }) => customer.branches);
-    await inParallel(withBranches, MAX_RESTORED_AT_ONCE, async ({ customer }) =>
-      this.#options.restoreBranches?.(customer),
-    );
+    this.#registered.forEach(({ customer }) => this.#options.restoreBranches?.(customer));
     this.exposition.setCustomers(
       this.#registered.map(({ customer }) => customer),
       config.customers,

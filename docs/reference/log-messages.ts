@@ -7,7 +7,7 @@ type Level = 'debug' | 'info' | 'warn' | 'error';
 export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meaning: string]>> = {
   starting: [
     'info',
-    'The configuration and the state file are loaded. `storage_path` is empty if storage is off; `high_water_marks` is how many `state.json` had.',
+    'The configuration and the state file are loaded. `storage_path` is empty if storage is off; `high_water_marks` is how many the state file had.',
   ],
   'no shard for the number in the host name, polling nobody': [
     'error',
@@ -93,41 +93,25 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
   'service request finished': ['debug', 'One HTTP exchange.'],
   'storage not writable, state is kept in memory only': [
     'warn',
-    'See `error`. Make the folder of `--storage.path` writable, or a restart loses the high-water marks. Tried again every ten seconds.',
+    'See `error`: the folder of `--storage.path` must be writable, and its file system must have locks, or a restart loses the high-water marks. Tried again every ten seconds.',
   ],
   'state file unreadable, starting empty': [
     'warn',
-    'The file was moved to `moved_to`. [Upgrade and backup](../operations.md#upgrade-and-backup) says what is lost.',
+    'The file was moved to `moved_to`, if it could be. [Upgrade and backup](../operations.md#upgrade-and-backup) says what is lost.',
   ],
-  'branch file unreadable, reading from the service': [
+  'high-water marks ignored': ['warn', 'No counting period starts where they say.'],
+  'state write failed, retrying': [
     'warn',
-    'It is damaged or of another version. The windows of the branches are read again.',
+    'See `error`: disk full, permissions, in use by another process. What was written stays.',
   ],
-  'branch file write failed, retrying': [
-    'warn',
-    'See `error`: disk full or permissions. The windows are kept in memory.',
-  ],
-  'old branch files removed': [
-    'info',
-    'Nobody wrote them for thirty days: their customers were removed, or are in another shard.',
-  ],
-  'old branch files not removed': [
-    'warn',
-    'See `error`: probably permissions. They take disk space.',
-  ],
-  'state file entries ignored': ['warn', 'Some entries are invalid.'],
-  'state file write failed, retrying': [
-    'warn',
-    'See `error`: disk full, permissions, in use by another process. The last file stays.',
-  ],
-  'state file write recovered': ['info', 'The state file is written again.'],
-  'state file not written at the stop': [
+  'state write recovered': ['info', 'The state is written again.'],
+  'state not written at the stop': [
     'error',
     'The high-water marks since the last write are lost; the exit status is 1.',
   ],
-  'storage lock lost, locking again': [
+  'state file lost, writing another one': [
     'warn',
-    'The file `lock`, or its folder, was removed or replaced. Nothing is written until the folder is locked again, which is tried every ten seconds.',
+    'The file `state.db`, or its folder, was removed or replaced. Another one is tried every ten seconds, and gets everything.',
   ],
   'request failed': ['error', 'A request to the web server failed unexpectedly; report it.'],
   'client certificate refused': ['debug', 'A TLS client had no valid certificate.'],

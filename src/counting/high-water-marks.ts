@@ -4,7 +4,7 @@
  * every counter is the service's total.
  */
 import type { Breakdown, CounterName } from '../base/model.ts';
-import { DAY_MS, HOUR_MS } from '../base/duration.ts';
+import { HOUR_MS } from '../base/duration.ts';
 import type { CountingPeriod } from './calendar/calendar.ts';
 
 /**
@@ -21,6 +21,12 @@ export function counterOwner(service: string, clientId: string, customer: string
 /** A counter of the customer, or of one key of a breakdown: everything after the colon is the key. */
 export type MarkedCounter = CounterName | `${Breakdown}_${CounterName}:${string}`;
 
+/** A mark as it is stored. */
+export interface StoredMark extends Omit<Mark, 'month'> {
+  readonly owner: CounterOwner;
+  readonly counter: string;
+}
+
 export interface Mark {
   readonly periodStartMs: number;
   /** As in {@link CountingPeriod.month}. */
@@ -30,28 +36,15 @@ export interface Mark {
   readonly atMs: number;
 }
 
-/** Some thousand marks. */
-const CHUNK_CHARACTERS = 128 * 1024;
-const FORMAT = 'library-stats-exporter state';
-const VERSION = 2;
-/**
- * Marks of periods that started so long before the newest mark are not stored. Not before now: a clock that is
- * wrong must not delete any.
- */
-const MAX_AGE_MS = 70 * DAY_MS;
 /** Periods kept of one counter: the running one and the one before. */
 const MAX_PERIODS = 2;
 
 export class HighWaterMarks {
   /** By owner and counter; of each, the period that was updated last first. */
   readonly #marks = new Map<CounterOwner, Map<string, readonly Mark[]>>();
-  #changes = 0;
+  /** Counters with marks that {@link changedMarks} has not returned. */
+  #changed = new Map<CounterOwner, Set<string>>();
   #newestMs = -Infinity;
-
-  /** Grows with every change. */
-  get changes(): number {
-    return this.#changes;
-  }
 
   /** The number of marks, of all counters and periods. */
   get size(): number {
@@ -104,50 +97,41 @@ export class HighWaterMarks {
     const highest = this.ofPeriod(owner, counter, periodStartMs)?.value ?? -Infinity;
     if (value > highest) {
       this.#put(owner, counter, { periodStartMs, month, value, atMs });
-      this.#changes += 1;
+      const changed = this.#changed.get(owner) ?? new Set();
+      this.#changed.set(owner, changed.add(counter));
+    }
+  }
+
+  /** Returns the marks of counters that have changed since the last call, or all marks. */
+  *changedMarks(which: 'changed' | 'all'): Generator<StoredMark> {
+    const changed = which === 'all' ? this.#marks : this.#changed;
+    this.#changed = new Map();
+    for (const [owner, counters] of changed) {
+      for (const counter of counters.keys()) {
+        for (const { periodStartMs, value, atMs } of this.#marks.get(owner)?.get(counter) ?? []) {
+          yield { owner, counter, periodStartMs, value, atMs };
+        }
+      }
     }
   }
 
   /**
-   * All marks as JSON, by customer and period, a counter on each line: a person can delete the line of
-   * a counter that is held too high. In chunks, so that no write blocks the event loop: marks may be
-   * updated in between.
+   * Adds marks that were stored; of each counter and period, the higher one is kept. Returns how many were
+   * ignored because no counting period starts then.
    */
-  *serialize(): Generator<string> {
-    let chunk = `{"format":"${FORMAT}","version":${VERSION},"customers":[`;
-    let separator = '\n';
-    for (const [owner, counters] of this.#marks) {
-      const periods = serializePeriods(counters, this.#newestMs);
-      if (periods !== '') {
-        const [service, client_id, customer] = JSON.parse(owner) as readonly unknown[];
-        const identity = JSON.stringify({ service, client_id, customer }).slice(0, -1);
-        chunk += `${separator}${identity},"periods":{${periods}}}`;
-        separator = ',\n';
-      }
-      if (chunk.length >= CHUNK_CHARACTERS) {
-        yield chunk;
-        chunk = '';
-      }
-    }
-    yield `${chunk}\n]}\n`;
-  }
-
-  /**
-   * Adds the marks of a text from {@link serialize}, or from version 1 of it. Throws an Error if the
-   * text as a whole is invalid. Returns how many marks were ignored because they are invalid.
-   */
-  restore(text: string): number {
+  restore(stored: Iterable<StoredMark>): number {
     let ignored = 0;
+    const byPeriod = [...stored].toSorted((a, b) => a.periodStartMs - b.periodStartMs);
     const own = Array.from(this.#marks, ([owner, counters]) => [owner, [...counters]] as const);
-    for (const entry of parseEntries(text)) {
-      if (isEntry(entry) && startsInMonth(entry[2], entry[3])) {
-        const [owner, counter, periodStartMs, month, value, atMs] = entry;
-        this.#put(owner, counter, { periodStartMs, month, value, atMs });
+    for (const { owner, counter, ...mark } of byPeriod) {
+      const month = monthOf(mark.periodStartMs);
+      if (startsInMonth(mark.periodStartMs, month)) {
+        this.#put(owner, counter, { ...mark, month });
       } else {
         ignored += 1;
       }
     }
-    // A text may have two other periods of a counter; those of this process are kept.
+    // Two other periods of a counter may be stored; those of this process are kept.
     for (const [owner, counters] of own) {
       for (const [counter, marks] of counters) {
         marks.toReversed().forEach((mark) => this.#put(owner, counter, mark));
@@ -176,90 +160,6 @@ export class HighWaterMarks {
 /** Returns the name of a counter of one key. */
 export function counterOfKey(breakdown: Breakdown, kind: CounterName, key: string): MarkedCounter {
   return `${breakdown}_${kind}:${key}`;
-}
-
-/**
- * Returns the counters of each period as members of a JSON object, newest period first; empty without any.
- */
-function serializePeriods(
-  counters: ReadonlyMap<string, readonly Mark[]>,
-  newestMs: number,
-): string {
-  const periods = new Map<number, string[]>();
-  for (const [counter, marks] of counters) {
-    const name = JSON.stringify(counter);
-    for (const { periodStartMs, value, atMs } of marks) {
-      if (newestMs - periodStartMs <= MAX_AGE_MS) {
-        const lines = periods.get(periodStartMs) ?? [];
-        lines.push(`${name}:[${value},${atMs}]`);
-        periods.set(periodStartMs, lines);
-      }
-    }
-  }
-  return [...periods]
-    .toSorted(([a], [b]) => b - a)
-    .map(([startMs, lines]) => `"${new Date(startMs).toISOString()}":{\n${lines.join(',\n')}\n}`)
-    .join(',');
-}
-
-/** Returns the entries of a state file, unchecked. The newest period of a counter comes last. */
-function parseEntries(text: string): Iterable<readonly unknown[]> {
-  const file = JSON.parse(text) as Partial<Record<string, unknown>> | null;
-  const { format, version, customers, marks } = file ?? {};
-  if (format === FORMAT && version === VERSION && Array.isArray(customers)) {
-    return entriesOf(customers);
-  }
-  if (format === FORMAT && version === 1 && Array.isArray(marks)) {
-    return entriesOfVersion1(marks);
-  }
-  throw new Error(`not a ${FORMAT} file of version 1 or ${VERSION}`);
-}
-
-function* entriesOf(customers: readonly unknown[]): Generator<readonly unknown[]> {
-  for (const one of customers) {
-    const { service, client_id, customer, periods } = Object(one) as Record<string, unknown>;
-    const owner = ownerOf(service, client_id, customer);
-    for (const [start, counters] of membersOf(periods).toReversed()) {
-      const startMs = Date.parse(start);
-      const month = monthOf(startMs);
-      for (const [counter, mark] of membersOf(counters)) {
-        const numbers: readonly unknown[] = Array.isArray(mark) ? mark : [];
-        yield [owner, counter, startMs, month, ...numbers];
-      }
-    }
-  }
-}
-
-/** Returns the entries of a line of version 1: service, client id, customer, and then as in {@link Entry}. */
-function entriesOfVersion1(lines: readonly unknown[]): readonly (readonly unknown[])[] {
-  return lines.toReversed().map((line) => {
-    const [service, clientId, customer, ...entry] = Array.isArray(line) ? line : [];
-    return [ownerOf(service, clientId, customer), ...entry] as readonly unknown[];
-  });
-}
-
-function ownerOf(service: unknown, clientId: unknown, customer: unknown): CounterOwner | undefined {
-  return typeof service === 'string' && typeof clientId === 'string' && typeof customer === 'string'
-    ? counterOwner(service, clientId, customer)
-    : undefined;
-}
-
-/** Returns one unknown member if `value` is not an object, so that it becomes an invalid entry. */
-function membersOf(value: unknown): readonly (readonly [string, unknown])[] {
-  return typeof value === 'object' && value !== null ? Object.entries(value) : [['', undefined]];
-}
-
-/** Owner, counter, start of the period, its month, value, when that was exported. */
-type Entry = readonly [CounterOwner, string, number, number, number, number];
-
-function isEntry(entry: readonly unknown[]): entry is Entry {
-  const [owner, counter, ...numbers] = entry;
-  return (
-    typeof owner === 'string' &&
-    typeof counter === 'string' &&
-    numbers.length === 4 &&
-    numbers.every((number) => Number.isSafeInteger(number) && Number(number) >= 0)
-  );
 }
 
 /**

@@ -101,7 +101,7 @@ export function createExporterMetrics(
   );
   const saveSuccessful = absentGauge(
     'library_exporter_state_last_save_successful',
-    '1 if the state file is locked and its last write succeeded.',
+    '1 if the state file is open and its last write succeeded.',
   );
   const savedAt = absentGauge(
     'library_exporter_state_last_save_timestamp_seconds',

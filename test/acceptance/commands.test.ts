@@ -6,6 +6,7 @@ import { eventually, flagsFor, launch } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
 import { exact } from './expected.ts';
 import { Harness } from './harness.ts';
+import { readStoredMarks } from './stored-marks.ts';
 
 const harness = new Harness();
 const { service, workspace } = harness;
@@ -133,9 +134,8 @@ test.each(['SIGTERM', 'SIGINT'] as const)('%s, also repeated, ends a daemon', as
   expect(await daemon.stop(signal)).toBe(0);
   expect(daemon.logged('stopped')).toHaveLength(1);
   // The regular write comes after ten seconds only.
-  const text = readFileSync(`${workspace.folder}/data/state.json`, 'utf8');
-  const counters = Array.from(text.matchAll(/^"(\w+)":/gm), ([, counter = '']) => counter);
-  expect(counters.toSorted()).toEqual(['logins', 'people_entered', 'people_exited']);
+  const counters = readStoredMarks(`${workspace.folder}/data`).map(({ counter }) => counter);
+  expect(counters).toEqual(['logins', 'people_entered', 'people_exited']);
 });
 
 /** The environment of a process that gets a signal while it loads its modules. */

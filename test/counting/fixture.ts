@@ -7,6 +7,7 @@ import { Zone } from '../../src/counting/calendar/zone.ts';
 import type { Customer } from '../../src/counting/customer.ts';
 import type { CounterValues, CustomerMetrics } from '../../src/counting/customer-metrics.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
+import type { StoredMark } from '../../src/counting/high-water-marks.ts';
 import type { Query } from '../../src/counting/rows/window-reader.ts';
 import { planPoll, pollStream } from '../../src/counting/totals/poll.ts';
 import type {
@@ -104,10 +105,10 @@ export abstract class PollFixture {
     }
   }
 
-  /** Starts again as after a kill, from the text of the high-water marks. */
-  restart(text = [...this.marks.serialize()].join('')): void {
+  /** Starts again as after a kill, from the high-water marks that were stored. */
+  restart(stored: readonly StoredMark[] = [...this.marks.changedMarks('all')]): void {
     this.marks = new HighWaterMarks();
-    this.marks.restore(text);
+    this.marks.restore(stored);
     this.customer = this.#createCustomer();
   }
 

@@ -1,10 +1,9 @@
 /** The order in which a daemon stops, and what it logs at the start. */
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { lockFolder } from '../../src/base/files.ts';
 import { createDemoService, exporterConfigYaml } from '../../src/simulator/demo-service.ts';
+import { Database } from '../../src/storage/database.ts';
 import { folderOf, load } from '../config/folder.ts';
 import { toResponse, toSimulated } from '../support/exporter-process.ts';
 import { started } from './fixture.ts';
@@ -49,13 +48,13 @@ test('stop ends readiness and reloads first, then polls, and writes the state fi
   await vi.waitFor(() => expect(aborted).toBeGreaterThan(0), WAIT);
   expect(await readiness()).toMatch(/^503 .*: the exporter is stopping\n/);
   expect(await daemon.reload()).toEqual({ ok: false, problems: 'the exporter is stopping' });
-  expect(() => lockFolder(storagePath)).toThrow('locked');
+  expect(() => Database.open(join(storagePath, 'state.db'))).toThrow('in use by another process');
   released.resolve();
   await stopped;
   expect(logged.at(-1)).toMatch(/^stopped/);
   await expect(fetch(url)).rejects.toThrow('fetch failed');
-  expect(readFileSync(join(storagePath, 'state.json'), 'utf8')).toContain('people_entered');
-  lockFolder(storagePath).close();
+  const stored = Database.marksOf(join(storagePath, 'state.db'));
+  expect(stored.map(({ counter }) => counter)).toContain('people_entered');
 
   const loaded = await load({ 'config.yaml': yaml });
   const { logged: loggedLater } = await started({ loaded, storagePath });

@@ -92,7 +92,7 @@ export function createAuditor(
     }
   }
 
-  function killed(exporter: string, disk: 'whole' | 'torn' | 'lost'): void {
+  function killed(exporter: string, disk: 'whole' | 'lost'): void {
     counters.killed(exporter, disk === 'whole');
     if (disk !== 'whole' || environment.conventions.corrections.share > 0) {
       breakdowns.forget(exporter);

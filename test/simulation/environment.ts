@@ -28,7 +28,6 @@ import type { SimulatedService } from '../../src/simulator/simulated-service.ts'
 /** What happens to an exporter or its service, besides faults of single requests. */
 export const INCIDENT_KINDS = [
   'kill',
-  'kill, torn file',
   'kill, lost file',
   'clock steps',
   'outage',

@@ -26,9 +26,8 @@ export async function causeIncident(kind: IncidentKind, run: Run): Promise<void>
   const customer = service.customers[0]?.library.name ?? '';
   switch (kind) {
     case 'kill':
-    case 'kill, torn file':
     case 'kill, lost file': {
-      const disk = kind === 'kill' ? 'whole' : kind === 'kill, torn file' ? 'torn' : 'lost';
+      const disk = kind === 'kill' ? 'whole' : 'lost';
       exporter.kill(disk);
       run.auditor.killed(`exporter ${exporters.indexOf(exporter)}`, disk);
       await clock.advance(random.next() * 20 * MINUTE_MS);

@@ -1,15 +1,13 @@
-/** The real exporter in a simulated process that can be killed, with a disk that can lose its file. */
+/** The real exporter in a simulated process that can be killed, with a disk that can lose its database. */
 import type { Logger } from '../../src/base/log.ts';
 import type { Stream } from '../../src/base/model.ts';
 import type { Random } from '../../src/base/random.ts';
 import type { Config } from '../../src/config/types.ts';
-import type { BranchSites } from '../../src/counting/branches/branch-sites.ts';
-import type { BranchState } from '../../src/counting/branches/branch-state.ts';
-import { restoreBranches, serializeBranches } from '../../src/counting/branches/stored-branches.ts';
-import type { Customer } from '../../src/counting/customer.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
-import type { CounterOwner } from '../../src/counting/high-water-marks.ts';
+import type { StoredMark } from '../../src/counting/high-water-marks.ts';
 import type { Exchange } from '../../src/service/transport.ts';
+import { BranchDays } from '../../src/storage/branch-days.ts';
+import type { StoredDay } from '../../src/storage/database.ts';
 import { startExporter } from '../support/exporter-process.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 import type { Mutation } from './mutations.ts';
@@ -30,7 +28,7 @@ export interface SimulatedExporterOptions {
   readonly mayRestart: boolean;
 }
 
-/** Interval of state-file.ts. */
+/** Interval of store.ts. */
 const WRITE_INTERVAL_MS = 10_000;
 
 export type SimulatedExporter = ReturnType<typeof createSimulatedExporter>;
@@ -38,10 +36,7 @@ export type SimulatedExporter = ReturnType<typeof createSimulatedExporter>;
 export function createSimulatedExporter(options: SimulatedExporterOptions) {
   const { connect, random, log, mutation = {} } = options;
   let running: ReturnType<typeof startProcess> | undefined;
-  /** The state file on the disk. */
-  let file: string | undefined;
-  /** The files of branches, by their owner. */
-  let branchFiles = new Map<string, string>();
+  const disk = new Disk();
 
   function mutated(config: Config): Config {
     return mutation.config?.(config) ?? config;
@@ -51,13 +46,9 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
     const clock = options.clock.process();
     const network = connect(clock);
     const marks = mutation.marks?.() ?? new HighWaterMarks();
-    try {
-      marks.restore(file ?? '');
-    } catch {
-      // As in state-file.ts: the exporter starts without the file.
-    }
-    const disk = delayedWrites(clock, marks, (text) => (file = text));
-    const branchDisk = branchWrites(clock, branchFiles);
+    marks.restore(disk.marks);
+    const branchDays = new BranchDays(disk, () => exporter.customers);
+    const writes = delayedWrites(clock, disk, marks, branchDays);
     const exporter = startExporter(mutated(config), {
       clock,
       random,
@@ -70,40 +61,33 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
           network.pollEnded(stream, seconds, reason === undefined);
         },
         changed: () => {
-          if (!options.mayRestart) {
-            return;
+          if (options.mayRestart) {
+            writes.mayHaveChanged();
           }
-          disk.marksMayHaveChanged();
-          branchDisk.mayHaveChanged(exporter.customers);
         },
       },
-      restoreBranches: ({ owner, branches }) => {
-        if (branches !== undefined) {
-          mutation.branches?.(branches);
-          restoreOnce(branches, owner, branchFiles.get(owner));
+      restoreBranches: (customer) => {
+        const { owner, branches } = customer;
+        if (branches === undefined) {
+          return;
         }
+        mutation.branches?.(branches);
+        const { restored } = mutation;
+        if (restored === undefined) {
+          branchDays.restore(customer);
+          return;
+        }
+        const restore = branches.restore.bind(branches);
+        branchDays.restore({
+          owner,
+          branches: { state: branches.state, restore: (state) => restore(restored(state)) },
+        });
       },
     });
     function render(): string {
       return exporter.scrape();
     }
-    return { clock, exporter, disk, branchDisk, scrape: mutation.scrape?.(render) ?? render };
-  }
-
-  const restored = new WeakSet<BranchSites>();
-
-  /** As branch-files.ts: once, and without the file if it is damaged. */
-  function restoreOnce(branches: BranchSites, owner: CounterOwner, text: string | undefined): void {
-    if (restored.has(branches) || text === undefined) {
-      return;
-    }
-    restored.add(branches);
-    try {
-      const state = restoreBranches(owner, text);
-      branches.restore(mutation.restored?.(state) ?? state);
-    } catch {
-      // The windows are read from the service.
-    }
+    return { clock, exporter, writes, scrape: mutation.scrape?.(render) ?? render };
   }
 
   return {
@@ -116,19 +100,12 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
       void running?.exporter.apply(mutated(config));
     },
     /** Stops like kill -9: nothing that is in progress ends. */
-    kill(disk: 'whole' | 'torn' | 'lost'): void {
+    kill(left: 'whole' | 'lost'): void {
       running?.clock.kill();
-      running?.disk.flush();
-      running?.branchDisk.flush();
+      running?.writes.flush();
       running = undefined;
-      if (disk === 'torn') {
-        file = file?.slice(0, file.length / 2);
-        branchFiles = new Map(
-          Array.from(branchFiles, ([owner, text]) => [owner, text.slice(0, text.length / 2)]),
-        );
-      } else if (disk === 'lost') {
-        file = undefined;
-        branchFiles = new Map();
+      if (left === 'lost') {
+        disk.clear();
       }
     },
     /** /metrics; undefined while the process does not run. */
@@ -136,55 +113,60 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
   };
 }
 
-/** The marks reach the disk up to ten seconds after they change. */
-function delayedWrites(clock: VirtualClock, marks: HighWaterMarks, write: (text: string) => void) {
-  let { changes } = marks;
-  let pending: { text: string; dueMs: number } | undefined;
+/** What is in the database. */
+class Disk {
+  readonly #marks = new Map<string, StoredMark>();
+  readonly #days = new Map<string, StoredDay>();
+
+  get marks(): Iterable<StoredMark> {
+    return this.#marks.values();
+  }
+
+  daysOf(owner: string, stream: string): readonly StoredDay[] {
+    return [...this.#days.values()]
+      .filter((day) => day.owner === owner && day.stream === stream)
+      .toSorted((a, b) => b.dayStartMs - a.dayStartMs);
+  }
+
+  write(marks: Iterable<StoredMark>, days: Iterable<StoredDay>): void {
+    for (const mark of marks) {
+      this.#marks.set(`${mark.owner} ${mark.counter} ${mark.periodStartMs}`, mark);
+    }
+    for (const day of days) {
+      this.#days.set(`${day.owner} ${day.stream} ${day.dayStartMs}`, day);
+    }
+  }
+
+  clear(): void {
+    this.#marks.clear();
+    this.#days.clear();
+  }
+}
+
+/** Rows reach the disk up to ten seconds after they change, in one transaction. */
+function delayedWrites(
+  clock: VirtualClock,
+  disk: Disk,
+  marks: HighWaterMarks,
+  branchDays: BranchDays,
+) {
+  let pending: { marks: StoredMark[]; days: StoredDay[]; dueMs: number } | undefined;
   function flush(): void {
     if (pending !== undefined && clock.monotonicMs() >= pending.dueMs) {
-      write(pending.text);
+      disk.write(pending.marks, pending.days);
       pending = undefined;
     }
   }
   return {
     flush,
-    marksMayHaveChanged() {
+    mayHaveChanged(): void {
       flush();
-      if (marks.changes !== changes) {
-        ({ changes } = marks);
-        const dueMs = pending?.dueMs ?? clock.monotonicMs() + WRITE_INTERVAL_MS;
-        pending = { text: [...marks.serialize()].join(''), dueMs };
-      }
-    },
-  };
-}
-
-/** The windows of branches reach the disk up to ten seconds after they change. */
-function branchWrites(clock: VirtualClock, files: Map<string, string>) {
-  const known = new Map<CounterOwner, BranchState>();
-  const pending = new Map<CounterOwner, { readonly state: BranchState; readonly dueMs: number }>();
-  function flush(): void {
-    for (const [owner, { state, dueMs }] of pending) {
-      if (clock.monotonicMs() >= dueMs) {
-        files.set(owner, serializeBranches(owner, state));
-        pending.delete(owner);
-      }
-    }
-  }
-  return {
-    flush,
-    mayHaveChanged(customers: readonly Customer[]) {
-      flush();
-      for (const { owner, branches } of customers) {
-        const before = known.get(owner);
-        const state = branches?.state;
-        const isChanged =
-          state?.today?.sums !== before?.today?.sums || state?.past !== before?.past;
-        if (state !== undefined && isChanged) {
-          known.set(owner, state);
-          const dueMs = pending.get(owner)?.dueMs ?? clock.monotonicMs() + WRITE_INTERVAL_MS;
-          pending.set(owner, { state, dueMs });
-        }
+      const changed = [...marks.changedMarks('changed')];
+      const days = [...branchDays.changedDays(false)];
+      if (changed.length + days.length > 0) {
+        pending ??= { marks: [], days: [], dueMs: clock.monotonicMs() + WRITE_INTERVAL_MS };
+        pending.marks.push(...changed);
+        pending.days.push(...days);
       }
     },
   };

@@ -57,7 +57,7 @@ const MISSED_SCRAPES = 0.03;
 const UNKNOWN_BRANCH = 999_999;
 /** What may be polled of a customer. */
 const STREAMS = [['people', 'logins'], ['people'], ['logins']] as const;
-const KILLS = ['kill', 'kill, torn file', 'kill, lost file'] as const;
+const KILLS = ['kill', 'kill, lost file'] as const;
 
 export async function runSeed(seed: number, options?: RunOptions): Promise<RunResult> {
   return runEnvironment(drawEnvironment(seed), options);

@@ -23,16 +23,6 @@ export function damaged(text: string): fc.Arbitrary<string> {
   );
 }
 
-/** Returns bytes that need not be text. */
-export function damagedBytes(text: string): fc.Arbitrary<Uint8Array> {
-  const bytes = Buffer.from(text);
-  return fc.oneof(
-    { weight: 3, arbitrary: damaged(text).map((changed) => Buffer.from(changed)) },
-    fc.uint8Array({ maxLength: 100 }),
-    fc.tuple(fc.nat(bytes.length - 1), fc.nat(255)).map(([at, byte]) => bytes.with(at, byte)),
-  );
-}
-
 function replaceNth(text: string, pattern: RegExp, nth: number, by: unknown): string {
   const places = [...text.matchAll(pattern)];
   const { index, 0: found } = places[nth % places.length] ?? { index: 0, 0: '' };

@@ -44,12 +44,7 @@ export function startExporter(config: Config, options: ExporterProcessOptions): 
     log,
     marks,
     observer: { ...observer, request() {} },
-    ...(restoreBranches && {
-      restoreBranches: async (customer) => {
-        restoreBranches(customer);
-        return Promise.resolve();
-      },
-    }),
+    ...(restoreBranches && { restoreBranches }),
     connect(settings, serviceObserver) {
       const service = createService({
         config: settings,

@@ -407,13 +407,13 @@ describe('the page', () => {
   });
 
   test('shows on top since when the state file could not be saved, and why', () => {
-    const error = "EACCES: permission denied, open 'data/state.json.new'";
+    const error = "EACCES: permission denied, open 'data/state.db'";
     const stateFailure = { sinceMs: NOW_MS - 300_000, error };
     const page = pageOf([customer()], '/', { stateFailure });
     expect(page).toContain('<p class="alert" role="alert">');
     expect(textOf(page)).toContain(
       'docs State not saved since 2026-03-10 08:55 UTC: EACCES: permission denied, open ' +
-        '&#39;data/state.json.new&#39;. After a restart, counters could be lower. Summary',
+        '&#39;data/state.db&#39;. After a restart, counters could be lower. Summary',
     );
     expect(pageOf([customer()])).not.toContain('State not saved');
   });

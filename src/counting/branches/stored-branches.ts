@@ -1,9 +1,8 @@
 /**
- * The windows of a customer's branches as text: a cache, which saves the requests for 28 days after a
+ * The days of a customer's branches as they are stored: a cache, which saves the requests for 28 days after a
  * restart and changes no value.
  */
 import { MAX_KEYS } from '../breakdowns/poll-breakdown.ts';
-import type { Span } from '../calendar/calendar.ts';
 import {
   areSumsEqual,
   NO_GAP,
@@ -17,75 +16,88 @@ import type { BranchDay, Sums } from './branch-day.ts';
 import { NO_BRANCHES } from './branch-state.ts';
 import type { BranchState } from './branch-state.ts';
 
-const FORMAT = 'library-stats-exporter branches';
-const VERSION = 1;
-
-/** Returns the keys and days of a state as JSON, a day on each line. `owner` is that of the counters. */
-export function serializeBranches(owner: string, { keys, today, past }: BranchState): string {
-  const days = [...(today === undefined ? [] : [today]), ...past].filter(
-    ({ sums }) => sums.length > 0,
-  );
-  const head = JSON.stringify({ format: FORMAT, version: VERSION, owner, keys }).slice(0, -1);
-  return `${head},"days":[\n${days.map(serializeDay).join(',\n')}\n]}\n`;
+/** A day of a customer's branches as it is stored. */
+export interface StoredBranchDay {
+  readonly dayStartMs: number;
+  /** JSON. */
+  readonly content: string;
 }
 
-/** In place of sums, null stands for those of the window before. */
-function serializeDay({ day, stepMs, sums, gap }: BranchDay): string {
+/** Returns a day that is known at least in part. In place of sums, null stands for those of the window before. */
+export function serializeDay(keys: readonly string[], branchDay: BranchDay): StoredBranchDay {
+  const { day, stepMs, sums, gap } = branchDay;
   const ends = sums.map((ofEnd, i) =>
     areSumsEqual(ofEnd, sums[i - 1] ?? NO_SUMS) ? null : [...ofEnd],
   );
-  const { startMs, endMs } = day;
-  return JSON.stringify({ start_ms: startMs, end_ms: endMs, window_ms: stepMs, gap, sums: ends });
+  const content = { end_ms: day.endMs, window_ms: stepMs, keys, gap, sums: ends };
+  return { dayStartMs: day.startMs, content: JSON.stringify(content) };
 }
 
-/** Returns the state of a text from {@link serializeBranches}. Throws an Error if it is not one of this owner. */
-export function restoreBranches(owner: string, text: string): BranchState {
-  const file = membersOf(JSON.parse(text));
-  const { keys, days } = file;
-  if (file['format'] !== FORMAT || file['version'] !== VERSION) {
-    throw new Error(`not a ${FORMAT} file of version ${VERSION}`);
+/**
+ * Returns the state of the days that were stored, newest first. Days whose keys are not the first ones of the
+ * newest day's, or that are invalid, are read from the service again.
+ */
+export function restoreBranches(days: readonly StoredBranchDay[]): BranchState {
+  let keys: readonly string[] | undefined;
+  let today: BranchDay | undefined;
+  const past: BranchDay[] = [];
+  for (const { dayStartMs, content } of days) {
+    const restored = restoreDay(dayStartMs, content);
+    if (restored === undefined) {
+      continue;
+    }
+    const { keys: ofDay, ...branchDay } = restored;
+    keys ??= ofDay;
+    if (!ofDay.every((key, i) => key === keys?.[i])) {
+      continue;
+    }
+    if (branchDay.stepMs === PAST_WINDOW_MS) {
+      past.push(branchDay);
+    } else {
+      today ??= branchDay;
+    }
   }
-  if (file['owner'] !== owner) {
-    throw new Error('the file of another customer');
-  }
-  if (!areKeys(keys) || !Array.isArray(days)) {
-    throw new Error('a key or a day is invalid');
-  }
-  const restored = days.map((day) => restoreDay(day, keys.length));
-  const today = restored.find(({ stepMs }) => stepMs === WINDOW_MS);
-  const past = restored.filter(({ stepMs }) => stepMs === PAST_WINDOW_MS);
-  return { ...NO_BRANCHES, keys, today, past };
+  return { ...NO_BRANCHES, keys: keys ?? [], today, past };
 }
 
-function restoreDay(value: unknown, keys: number): BranchDay {
-  const { start_ms: startMs, end_ms: endMs, window_ms: stepMs, gap, sums } = membersOf(value);
+function restoreDay(
+  startMs: number,
+  content: string,
+): (BranchDay & { readonly keys: readonly string[] }) | undefined {
+  const value = membersOf(parse(content));
+  const { end_ms: endMs, window_ms: stepMs, keys, gap, sums } = value;
   if (
-    isCount(startMs) &&
-    isCount(endMs) &&
-    startMs < endMs &&
-    (stepMs === WINDOW_MS || stepMs === PAST_WINDOW_MS) &&
-    isGap(gap) &&
-    Array.isArray(sums)
+    !isCount(endMs) ||
+    startMs >= endMs ||
+    (stepMs !== WINDOW_MS && stepMs !== PAST_WINDOW_MS) ||
+    !areKeys(keys) ||
+    !isGap(gap) ||
+    !Array.isArray(sums)
   ) {
-    const day: Span = { startMs, endMs };
-    const maxLength = NO_SUMS.length * (keys + 1);
-    const restored: Sums[] = [];
-    for (const ofEnd of sums as readonly unknown[]) {
-      restored.push(ofEnd === null ? (restored.at(-1) ?? NO_SUMS) : restoreSums(ofEnd, maxLength));
-    }
-    const branchDay = { day, stepMs, sums: restored, gap };
-    if (restored.length <= windowsOf(branchDay)) {
-      return branchDay;
-    }
+    return undefined;
   }
-  throw new Error('a day is invalid');
+  const maxLength = NO_SUMS.length * (keys.length + 1);
+  const restored: Sums[] = [];
+  for (const ofEnd of sums as readonly unknown[]) {
+    if (ofEnd !== null && !areCounts(ofEnd, maxLength)) {
+      return undefined;
+    }
+    restored.push(ofEnd === null ? (restored.at(-1) ?? NO_SUMS) : packSums(ofEnd));
+  }
+  const branchDay = { day: { startMs, endMs }, stepMs, sums: restored, gap, keys };
+  return restored.length <= windowsOf(branchDay) ? branchDay : undefined;
 }
 
-function restoreSums(value: unknown, maxLength: number): Sums {
-  if (!Array.isArray(value) || value.length > maxLength || !value.every(isCount)) {
-    throw new Error('a sum is invalid');
+function parse(content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    return undefined;
   }
-  return packSums(value);
+}
+
+function areCounts(value: unknown, maxLength: number): value is readonly number[] {
+  return Array.isArray(value) && value.length <= maxLength && value.every(isCount);
 }
 
 function areKeys(value: unknown): value is readonly string[] {

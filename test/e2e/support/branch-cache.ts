@@ -24,7 +24,8 @@ import type { Span } from '../../../src/counting/calendar/calendar.ts';
 import { HighWaterMarks } from '../../../src/counting/high-water-marks.ts';
 import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
 import { CustomerRegistry } from '../../../src/customers.ts';
-import { BranchFiles } from '../../../src/storage/branch-files.ts';
+import { BranchDays } from '../../../src/storage/branch-days.ts';
+import { Store } from '../../../src/storage/store.ts';
 
 /** Devices send their counts within minutes. */
 const SETTLED_MS = 6 * MINUTE_MS;
@@ -75,13 +76,16 @@ export async function writeBranchCache(
   }
   const today = await read(day, WINDOW_MS);
   service.close();
-  const files = new BranchFiles({
+  const marks = new HighWaterMarks();
+  const store = new Store({
     path: storage,
-    isLocked: () => true,
+    marks,
     clock: systemClock,
     log: silentLogger,
+    observe() {},
   });
   const branches = { state: { ...NO_BRANCHES, keys, today, past }, restore() {} };
-  files.start(() => [{ customer: name, owner, branches }]);
-  await files.stop();
+  store.setSource(new BranchDays(store, () => [{ owner, branches }]));
+  await store.start();
+  await store.stop();
 }

@@ -1,11 +1,11 @@
 /**
- * A process with a state file. Arguments: the folder, and what to do: `hold` the lock, `write` without
+ * A process with a store. Arguments: the folder, and what to do: `hold` it, `write` without
  * a pause, or `update` once, as user `nobody` if a third argument says so.
  */
 import { setImmediate } from 'node:timers/promises';
 import { systemClock } from '../../../src/base/clock.ts';
 import { counterOwner, HighWaterMarks } from '../../../src/counting/high-water-marks.ts';
-import { StateFile } from '../../../src/storage/state-file.ts';
+import { Store } from '../../../src/storage/store.ts';
 import { captureLog } from '../../support/captured-log.ts';
 import { NOVEMBER, NOW_MS, OWNER } from '../../support/owner.ts';
 
@@ -29,7 +29,7 @@ function updateAll(value: number): void {
 let elapsedMs = 0;
 let value = 0;
 const { log, lines } = captureLog({ nowMs: () => NOW_MS });
-const stateFile = new StateFile({
+const store = new Store({
   path,
   marks,
   log,
@@ -50,13 +50,13 @@ const stateFile = new StateFile({
     },
   },
 });
-await stateFile.start();
+await store.start();
 if (mode === 'hold') {
   process.send?.('holding');
 } else if (mode === 'update') {
   const restored = marks.get(OWNER, 'logins')?.value;
   updateAll(1);
-  const saved = await stateFile.stop();
+  const saved = await store.stop();
   process.send?.({ lines, restored, saved });
   process.disconnect?.();
 }

@@ -1,0 +1,28 @@
+/** The high-water marks in a state file, which a running exporter does not let others open. */
+import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+export interface StoredMark {
+  readonly counter: string;
+  readonly value: number;
+}
+
+/** Reads a copy of the files in a storage folder. Throws an Error if there are none. */
+export function readStoredMarks(storage: string): readonly StoredMark[] {
+  const folder = mkdtempSync(join(tmpdir(), 'stored-marks-'));
+  try {
+    const copy = join(folder, 'state.db');
+    copyFileSync(join(storage, 'state.db'), copy);
+    if (existsSync(join(storage, 'state.db-wal'))) {
+      copyFileSync(join(storage, 'state.db-wal'), `${copy}-wal`);
+    }
+    const database = new DatabaseSync(copy);
+    const marks = database.prepare('SELECT counter, value FROM mark ORDER BY counter').all();
+    database.close();
+    return marks as unknown as readonly StoredMark[];
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

@@ -1,0 +1,541 @@
+import { fork, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { statSync } from 'node:fs';
+import {
+  chmod,
+  copyFile,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { DAY_MS } from '../../src/base/duration.ts';
+import type { Logger } from '../../src/base/log.ts';
+import { counterOfKey, counterOwner, HighWaterMarks } from '../../src/counting/high-water-marks.ts';
+import type { MarkedCounter } from '../../src/counting/high-water-marks.ts';
+import { Database, StoreInUseError, StoreVersionError } from '../../src/storage/database.ts';
+import type { StoredDay } from '../../src/storage/database.ts';
+import { Store } from '../../src/storage/store.ts';
+import { captureLog } from '../support/captured-log.ts';
+import type { Line } from '../support/captured-log.ts';
+import { NOVEMBER, NOW_MS, OCTOBER, OWNER } from '../support/owner.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
+
+const NOT_WRITABLE = 'storage not writable, state is kept in memory only';
+const UNREADABLE = 'state file unreadable, starting empty';
+const WRITE_FAILED = 'state write failed, retrying';
+const RECOVERED = 'state write recovered';
+const LOST = 'state file lost, writing another one';
+const NOT_WRITTEN = 'state not written at the stop';
+const PROGRAM = join(import.meta.dirname, 'testdata', 'use-store.ts');
+
+let clock: VirtualClock;
+let parent: string;
+let folder: string;
+let file: string;
+let lines: Line[];
+let log: Logger;
+let started: Store[];
+/** What `observe` was called with. */
+let observed: (readonly [successful: boolean, writtenAtMs: number | undefined])[];
+
+beforeEach(async () => {
+  clock = new VirtualClock(NOW_MS);
+  parent = await mkdtemp(join(tmpdir(), 'store-'));
+  folder = join(parent, 'data');
+  file = join(folder, 'state.db');
+  await mkdir(folder);
+  ({ log, lines } = captureLog(clock));
+  started = [];
+  observed = [];
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await stop();
+  await rm(parent, { recursive: true });
+});
+
+async function start(path = folder, marks = new HighWaterMarks()): Promise<HighWaterMarks> {
+  const store = new Store({
+    path,
+    marks,
+    clock,
+    log,
+    observe: (successful, writtenAtMs) => observed.push([successful, writtenAtMs]),
+  });
+  started.push(store);
+  await store.start();
+  return marks;
+}
+
+/** Whether everything was written. */
+async function stop(): Promise<boolean> {
+  const saved = await Promise.all(started.splice(0).map((store) => store.stop()));
+  return !saved.includes(false);
+}
+
+function update(marks: HighWaterMarks, value: number): void {
+  marks.update(OWNER, 'logins', NOVEMBER, value, NOW_MS);
+}
+
+async function write(value: number): Promise<void> {
+  update(await start(), value);
+  await stop();
+}
+
+/** The value that the next process starts with. */
+async function restored(): Promise<number | undefined> {
+  const marks = await start();
+  await stop();
+  return marks.get(OWNER, 'logins')?.value;
+}
+
+/** The value in a copy of the files, made at this moment. */
+async function copied(): Promise<number | undefined> {
+  const copy = join(parent, 'copy.db');
+  await copyFile(file, copy);
+  await copyFile(`${file}-wal`, `${copy}-wal`);
+  const [mark] = Database.marksOf(copy);
+  await rm(copy);
+  return mark?.value;
+}
+
+/** Longer than the default: other tests run at the same time. */
+function until(condition: () => boolean | Promise<boolean>): Promise<boolean> {
+  return vi.waitUntil(condition, { timeout: 30_000 });
+}
+
+async function untilLogged(message: string): Promise<void> {
+  await until(async () => {
+    await clock.advance(1_000);
+    return messages().includes(message);
+  });
+}
+
+function messages(): string[] {
+  return lines.map(({ msg }) => msg);
+}
+
+async function runUpdate(command: string, args: readonly string[]): Promise<unknown> {
+  const child = spawn(command, [...args], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+  const [[report]] = (await Promise.all([once(child, 'message'), once(child, 'close')])) as [
+    [unknown],
+    unknown,
+  ];
+  return report;
+}
+
+describe('the store', () => {
+  test('writes at once, then every ten seconds at most, and only after changes', async () => {
+    const marks = await start();
+    update(marks, 1);
+    await clock.advance(1_000);
+    await until(async () => (await copied()) === 1);
+    update(marks, 2);
+    await clock.advance(9_000);
+    expect(await copied()).toBe(1);
+    await clock.advance(1_000);
+    await until(async () => (await copied()) === 2);
+    const written = observed.length;
+    await clock.advance(60_000);
+    expect(observed).toHaveLength(written);
+    await stop();
+    expect(await readdir(folder)).toEqual(['state.db']);
+  });
+
+  test('refuses a second process until the first one has ended', async () => {
+    const holder = fork(PROGRAM, [folder, 'hold'], { execPath: process.execPath });
+    try {
+      await once(holder, 'message');
+      await expect(start()).rejects.toThrow(StoreInUseError);
+    } finally {
+      holder.kill('SIGKILL');
+      await once(holder, 'exit');
+    }
+    started = [];
+    await start();
+    expect(await readdir(folder)).toEqual(['state.db', 'state.db-wal']);
+  });
+
+  test('does not exist without a path', async () => {
+    update(await start(''), 1);
+    await clock.advance(60_000);
+    await stop();
+    expect(lines).toEqual([]);
+  });
+
+  test('keeps the marks of the newest 70 days, and days of a month, whatever the clock says', async () => {
+    const marks = new HighWaterMarks();
+    const logins = { counter: 'logins', value: 7, atMs: NOW_MS };
+    const august = { ...logins, owner: 'x', periodStartMs: Date.UTC(2026, 7, 1, 2) };
+    const owner = counterOwner('s', 'c', 'gone');
+    marks.restore([{ ...august, owner }]);
+    update(marks, 9);
+    await start(folder, marks);
+    const [store] = started;
+    const days = [NOW_MS, NOW_MS - 31 * DAY_MS].map((dayStartMs): StoredDay => ({
+      owner: OWNER,
+      stream: 'branch',
+      dayStartMs,
+      content: '{}',
+    }));
+    let isFirst = true;
+    store?.setSource({ changedDays: () => (isFirst ? days : []) });
+    await rm(file);
+    await untilLogged(RECOVERED);
+    isFirst = false;
+    expect(store?.daysOf(OWNER, 'branch')).toEqual(days);
+    clock.step(-365 * DAY_MS);
+    await clock.advance(60_000);
+    expect(store?.daysOf(OWNER, 'branch')).toEqual(days);
+    clock.step(2 * 365 * DAY_MS);
+    await clock.advance(DAY_MS);
+    expect(store?.daysOf(OWNER, 'branch')).toEqual(days.slice(0, 1));
+    expect(store?.daysOf(owner, 'branch')).toEqual([]);
+    await stop();
+    expect(Database.marksOf(file)).toEqual([
+      { ...logins, owner: OWNER, periodStartMs: NOVEMBER.startMs, value: 9 },
+    ]);
+  });
+});
+
+describe('a file that cannot be read', () => {
+  test.each<[string, () => Promise<unknown>]>([
+    ['is no database', () => writeFile(file, 'horse-battery-staple'.repeat(100))],
+    ['is of another program', async () => makeDatabase('CREATE TABLE left_pad (text)')],
+    ['says another program', async () => makeDatabase('PRAGMA application_id = 7')],
+    ['is binary', () => writeFile(file, Uint8Array.from([0, 159, 146, 150, 255]))],
+  ])('because it %s is moved aside with one warning that does not quote it', async (_, plant) => {
+    await plant();
+    expect(await restored()).toBeUndefined();
+    expect(lines).toMatchObject([{ msg: UNREADABLE, moved_to: `${file}.unreadable` }]);
+    expect(JSON.stringify(lines)).not.toContain('horse');
+    await write(5);
+    expect(await restored()).toBe(5);
+    expect(lines).toHaveLength(1);
+  });
+
+  test('because it is of a newer version is left alone, with what to do', async () => {
+    await write(7);
+    await makeDatabase('PRAGMA user_version = 2');
+    const before = await readFile(file);
+    await expect(start()).rejects.toThrow(StoreVersionError);
+    await expect(start()).rejects.toThrow(/use the newer program again, or move the file away/);
+    started = [];
+    expect(await readFile(file)).toEqual(before);
+  });
+
+  test('because of an edited mark that no period has, keeps the others', async () => {
+    await write(7);
+    await makeDatabase(
+      `INSERT INTO mark SELECT owner, 'people_entered', period_start_ms + ${5 * DAY_MS}, 1, 0 FROM mark`,
+    );
+    expect(await restored()).toBe(7);
+    expect(lines).toMatchObject([{ msg: 'high-water marks ignored', marks: 1 }]);
+  });
+
+  test('is damaged while it is open: another one gets everything', async () => {
+    const marks = await start();
+    update(marks, 7);
+    await clock.advance(1_000);
+    await until(() => observed.length > 1);
+    vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementationOnce(() => {
+      throw Object.assign(new Error('database disk image is malformed'), { errcode: 11 });
+    });
+    update(marks, 8);
+    await untilLogged(RECOVERED);
+    expect(messages()).toEqual([WRITE_FAILED, UNREADABLE, RECOVERED]);
+    expect(await stop()).toBe(true);
+    expect(await restored()).toBe(8);
+  });
+});
+
+function makeDatabase(sql: string): Promise<void> {
+  const database = new DatabaseSync(file);
+  database.exec(sql);
+  database.close();
+  return Promise.resolve();
+}
+
+test('any bytes in its place are marks or one warning, and the next marks are kept', async () => {
+  await write(412);
+  const valid = await readFile(file);
+  const place = fc.nat(valid.length - 1);
+  const bytesOf = fc.oneof(
+    place.map((length) => valid.subarray(0, length)),
+    fc.tuple(place, fc.uint8Array({ minLength: 1, maxLength: 300 })).map(([at, bytes]) => {
+      const changed = Buffer.from(valid);
+      changed.set(bytes.subarray(0, valid.length - at), at);
+      return changed;
+    }),
+    fc.uint8Array({ maxLength: 100 }),
+  );
+  await fc.assert(
+    fc.asyncProperty(bytesOf, fc.nat(1_000), async (bytes, value) => {
+      lines.length = 0;
+      await writeFile(file, bytes);
+      const marks = await start().catch((error: unknown) => error);
+      if (marks instanceof StoreVersionError) {
+        started = [];
+        return;
+      }
+      expect(marks).toBeInstanceOf(HighWaterMarks);
+      update(marks as HighWaterMarks, value);
+      await untilWritten();
+      const next = await start();
+      await stop();
+      expect(next.ofPeriod(OWNER, 'logins', NOVEMBER.startMs)?.value).toBeGreaterThanOrEqual(value);
+    }),
+    { seed: 46, numRuns: 60 },
+  );
+});
+
+/** Damage may show at the second write only. */
+async function untilWritten(): Promise<void> {
+  await until(async () => {
+    await clock.advance(10_000);
+    return observed.at(-1)?.[0] === true;
+  });
+  await stop();
+}
+
+test('the marks of 500 customers with 20 branches are written and read', async () => {
+  const marks = await start();
+  const branches = Array.from({ length: 20 }, (_, i) => String(101 + i));
+  const kinds: readonly MarkedCounter[] = [
+    ...(['people_entered', 'people_exited', 'logins'] as const),
+    ...branches.map((branch) => counterOfKey('branch', 'people_entered', branch)),
+    ...branches.map((branch) => counterOfKey('branch', 'people_exited', branch)),
+  ];
+  const owners = Array.from({ length: 500 }, (_, i) =>
+    counterOwner('https://statistics.example.org', `library-${i}-api`, `library-${i}`),
+  );
+  for (const [i, owner] of owners.entries()) {
+    for (const kind of kinds) {
+      marks.update(owner, kind, OCTOBER, 20_000 + i, NOW_MS);
+      marks.update(owner, kind, NOVEMBER, 10_000 + i, NOW_MS);
+    }
+  }
+  expect(await stop()).toBe(true);
+  const again = await start();
+  expect(again.size).toBe(500 * 43 * 2);
+  expect(lines).toEqual([]);
+  expect(again.ofPeriod(owners[499] ?? '', 'logins', NOVEMBER.startMs)?.value).toBe(10_499);
+  expect(again.ofKeys(owners[499] ?? '', 'branch', 'people_exited', OCTOBER.startMs).size).toBe(20);
+});
+
+test('other work has a turn after each 500 rows', () => {
+  const database = Database.open(file);
+  const mark = { owner: OWNER, periodStartMs: NOVEMBER.startMs, value: 7, atMs: NOW_MS };
+  const marks = Array.from({ length: 1_700 }, (_, i) => ({ ...mark, counter: `c${i}` }));
+  const content = 'x'.repeat(100_000);
+  const days = Array.from({ length: 6 }, (_, dayStartMs): StoredDay => ({
+    owner: OWNER,
+    stream: 'branch',
+    dayStartMs,
+    content,
+  }));
+  expect([...database.write(marks, days)]).toHaveLength(3 + 2);
+  database.close();
+});
+
+describe('a folder that cannot be written', () => {
+  test.each([['after a stop'], ['after a kill']])('is read %s', async (when) => {
+    if (when === 'after a stop') {
+      await write(412);
+    } else {
+      update(await start(), 412);
+      await clock.advance(1_000);
+      await until(async () => (await copied()) === 412);
+      await copyFile(file, join(parent, 'db'));
+      await copyFile(`${file}-wal`, join(parent, 'wal'));
+      await stop();
+      await rename(join(parent, 'db'), file);
+      await rename(join(parent, 'wal'), `${file}-wal`);
+      await chmod(`${file}-wal`, 0o644);
+    }
+    await chmod(file, 0o644);
+    await chmod(folder, 0o555);
+    await chmod(parent, 0o755);
+    const report = await runUpdate(process.execPath, [PROGRAM, folder, 'update', 'nobody']);
+    await chmod(folder, 0o755);
+    const error = expect.stringMatching(/^EACCES: permission denied/) as string;
+    expect(report).toMatchObject({
+      restored: 412,
+      saved: false,
+      lines: [
+        { level: 'warn', msg: NOT_WRITABLE, error },
+        { level: 'error', msg: NOT_WRITTEN, error },
+      ],
+    });
+    expect(await restored()).toBe(412);
+  });
+
+  test.each<[string, string, () => Promise<unknown>]>([
+    [
+      'a file in its place',
+      'EEXIST',
+      () => rm(folder, { recursive: true }).then(() => writeFile(folder, '')),
+    ],
+    ['a folder in the place of the file', 'state.db is not a regular file', () => mkdir(file)],
+    ['a link to a device', 'state.db is not a regular file', () => symlink('/dev/null', file)],
+  ])('because of %s is logged, observed, and tried again', async (_, error, plant) => {
+    await plant();
+    const marks = await start();
+    expect(lines[0]).toMatchObject({
+      msg: NOT_WRITABLE,
+      error: expect.stringContaining(error) as string,
+    });
+    expect(started[0]?.failure).toMatchObject({ sinceMs: NOW_MS, error: lines[0]?.['error'] });
+    expect(observed).toEqual([[false, undefined]]);
+    update(marks, 5);
+    await rm(error === 'EEXIST' ? folder : file, { recursive: true });
+    await untilLogged(RECOVERED);
+    expect(started[0]?.failure).toBeUndefined();
+    expect(observed.at(-1)).toEqual([true, expect.any(Number)]);
+    expect(await stop()).toBe(true);
+    expect(await restored()).toBe(5);
+  });
+
+  test('because its file system has no locks is named, and the exporter runs', async () => {
+    vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(() => {
+      throw Object.assign(new Error('database is locked'), { errcode: 5 });
+    });
+    const marks = await start();
+    expect(lines).toMatchObject([
+      {
+        msg: NOT_WRITABLE,
+        error: expect.stringContaining('set --storage.path to a local disk') as string,
+      },
+      { msg: UNREADABLE },
+    ]);
+    update(marks, 5);
+    vi.restoreAllMocks();
+    await untilLogged(RECOVERED);
+    expect(await stop()).toBe(true);
+    expect(await readdir(folder)).toEqual(['state.db']);
+    expect(await restored()).toBe(5);
+  });
+
+  test('only matters at the stop if something changed', async () => {
+    await write(412);
+    await rename(folder, `${folder}-away`);
+    await writeFile(folder, 'a file');
+    await start();
+    expect(await stop()).toBe(true);
+    update(await start(), 413);
+    expect(await stop()).toBe(false);
+    expect(messages()).toEqual([NOT_WRITABLE, NOT_WRITABLE, NOT_WRITTEN]);
+  });
+});
+
+describe('a file that is lost', () => {
+  test.each<[string, () => Promise<unknown>]>([
+    ['it was removed', () => rm(file)],
+    ['it was replaced', () => writeFile(`${file}.x`, '').then(() => rename(`${file}.x`, file))],
+    ['the folder was removed', () => rm(folder, { recursive: true })],
+    ['the folder was replaced', () => rename(folder, `${folder}-away`).then(() => mkdir(folder))],
+  ])('because %s is a warning, and written again after ten seconds', async (_, lose) => {
+    await write(412);
+    await start();
+    await lose();
+    await untilLogged(LOST);
+    const lostAtMs = clock.nowMs();
+    expect(observed.at(-1)).toEqual([false, undefined]);
+    expect(started[0]?.failure?.error).toBe('the state file was removed or replaced');
+    await untilLogged(RECOVERED);
+    expect(messages()).toEqual([LOST, RECOVERED]);
+    expect(clock.nowMs() - lostAtMs).toBeGreaterThanOrEqual(10_000);
+    expect(observed.at(-1)).toEqual([true, expect.any(Number)]);
+    await expect(start()).rejects.toThrow(StoreInUseError);
+    started.pop();
+    expect(await stop()).toBe(true);
+    expect(await restored()).toBe(412);
+  });
+
+  test('to another process is left to that one, and its higher marks are kept', async () => {
+    update(await start(), 412);
+    await rm(file);
+    const [first] = started.splice(0);
+    await untilLogged(LOST);
+    update(await start(), 500);
+    await untilLogged(WRITE_FAILED);
+    expect(lines.at(-1)?.['error']).toContain('in use by another process');
+    expect(await stop()).toBe(true);
+    started = first === undefined ? [] : [first];
+    await untilLogged(RECOVERED);
+    expect(await stop()).toBe(true);
+    expect(await restored()).toBe(500);
+  });
+});
+
+test('a full disk damages nothing', async () => {
+  await write(412);
+  const report = await runUpdate('/bin/sh', [
+    '-c',
+    'ulimit -f 100; exec "$0" "$@"',
+    process.execPath,
+    PROGRAM,
+    folder,
+    'update',
+  ]);
+  expect(report).toMatchObject({
+    restored: 412,
+    saved: false,
+    lines: [
+      { level: 'warn', msg: WRITE_FAILED },
+      { level: 'error', msg: NOT_WRITTEN },
+    ],
+  });
+  expect(await restored()).toBe(412);
+  expect(lines).toEqual([]);
+});
+
+test('a process that is killed, or whose files are copied, while it writes leaves whole marks', async () => {
+  let before = 0;
+  for (let kill = 0; kill < 8; kill++) {
+    const writer = fork(PROGRAM, [folder, 'write'], { execPath: process.execPath });
+    let newest = 0;
+    writer.on('message', (value) => (newest = Number(value)));
+    // After a different number of writes each time.
+    while (newest < before + 2 + (kill % 3)) {
+      await once(writer, 'message');
+    }
+    if (kill % 2 === 0) {
+      writer.kill('SIGSTOP');
+    }
+    const copy = join(parent, `copy-${kill}.db`);
+    await copyFile(file, copy);
+    await copyFile(`${file}-wal`, `${copy}-wal`);
+    writer.kill('SIGKILL');
+    await once(writer, 'exit');
+    for (const database of kill % 2 === 0 ? [copy, file] : [file]) {
+      const marks = Database.marksOf(database);
+      const values = new Set(marks.map(({ value }) => value));
+      expect({ marks: marks.length, values: values.size }).toEqual({ marks: 2_000, values: 1 });
+      const [value = 0] = values;
+      // What it reported last may not be written yet.
+      expect(value).toBeGreaterThanOrEqual(newest - 1);
+      before = value;
+    }
+  }
+  expect(await readdir(folder)).toEqual(['state.db']);
+});
+
+test('others cannot write the folder, and not read the files, with any umask', async () => {
+  const umask = process.umask(0o000);
+  onTestFinished(() => void process.umask(umask));
+  await rm(folder, { recursive: true });
+  await start();
+  const modes = [folder, file, `${file}-wal`].map((path) => statSync(path).mode & 0o777);
+  expect(modes).toEqual([0o750, 0o600, 0o600]);
+});
