@@ -141,13 +141,14 @@ export class Store {
         this.#verifyFile();
         if (clock.monotonicMs() - this.#triedAtMs >= MIN_WRITE_INTERVAL_MS) {
           await this.#save();
+          this.#removeOld();
         }
       }
     }
   }
 
   /** Opens the database and restores its marks: of each counter, the higher one is kept. */
-  async #open(): Promise<void> {
+  async #open(): Promise<Database> {
     const { path } = this.#options;
     await mkdir(path, { recursive: true, mode: 0o750 });
     try {
@@ -160,6 +161,7 @@ export class Store {
       await this.#moveAside(error);
       this.#database = Database.open(this.#file);
     }
+    return this.#database;
   }
 
   #restore(stored: readonly StoredMark[]): void {
@@ -226,7 +228,6 @@ export class Store {
     this.#collect('changed');
     const isUnchanged = this.#marks.size + this.#days.size === 0 && this.#damage === undefined;
     if (isUnchanged && this.#database !== undefined) {
-      this.#removeOld(this.#database);
       return;
     }
     this.#triedAtMs = clock.monotonicMs();
@@ -235,11 +236,11 @@ export class Store {
         await this.#moveAside(this.#damage);
         this.#damage = undefined;
       }
-      if (this.#database === undefined) {
-        await this.#open();
+      let database = this.#database;
+      if (database === undefined) {
+        database = await this.#open();
         this.#collect('all');
       }
-      const database = this.#database as unknown as Database;
       for (const _ of database.write(this.#marks.values(), this.#days.values())) {
         await nextTurn();
       }
@@ -265,14 +266,15 @@ export class Store {
     }
   }
 
-  #removeOld(database: Database): void {
+  /** Once a day: it holds the event loop while rows are looked through. */
+  #removeOld(): void {
     const { clock } = this.#options;
     if (clock.monotonicMs() - this.#removedAtMs < REMOVAL_INTERVAL_MS) {
       return;
     }
     this.#removedAtMs = clock.monotonicMs();
     try {
-      database.removeOld(clock.nowMs());
+      this.#database?.removeOld(clock.nowMs());
     } catch (error) {
       this.#failed('write', error);
     }
