@@ -230,7 +230,9 @@ function lock(file: string): DatabaseSync {
   const database = new DatabaseSync(file);
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL');
-    database.exec('PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE; COMMIT');
+    // Other folders may be read-only.
+    database.exec('PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY');
+    database.exec('BEGIN IMMEDIATE; COMMIT');
     return database;
   } catch (error) {
     database.close();
