@@ -173,8 +173,8 @@ test('after a start, only the dead doors are notified of, and nothing else is ev
   });
   expect(branch?.annotations['description']).toMatch(/^harbour-point, branch 203 has counted/);
   const [scraped] = await prometheus.samples('library_exporter_build_info[10m]');
-  // Before the first scrape, the exporter is absent.
-  const fromSeconds = (scraped?.atSeconds[0] ?? NaN) + 2;
+  // Before the first scrape, the exporter is absent; then it reads the first totals, for which its polls wait.
+  const fromSeconds = (scraped?.atSeconds[0] ?? NaN) + 15;
   const alerts = await prometheus.samples('ALERTS[10m]');
   const others = alerts.filter(
     (alert) =>

@@ -62,7 +62,11 @@ test('the status page and its links are below the path', async () => {
   expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
   const [, link = ''] = /href="([^"]+)">Metrics/.exec(page.body) ?? [];
   const { pathname } = new URL(link, `${proxy}/library/`);
-  const metrics = await ask(proxy, pathname, OPERATOR);
+  // Until the exporter is ready, the answer is 503.
+  const metrics = await eventually('metrics', async () => {
+    const response = await ask(proxy, pathname, OPERATOR);
+    return response.status === 200 ? response : undefined;
+  });
   expect(new Exposition(metrics.body).all('library_customer_info')).toHaveLength(5);
   const direct = await ask(exporters.daemons[0]?.url ?? '', '/');
   expect([direct.status, direct.headers.location]).toEqual([302, `${proxy}/library/`]);
