@@ -138,7 +138,17 @@ export class Database {
   }
 
   marks(): readonly StoredMark[] {
-    return this.#read(() => this.#statement(MARKS).all() as unknown as StoredMark[]);
+    return this.#read(() =>
+      this.#statement(MARKS)
+        .all()
+        .map(({ owner, counter, periodStartMs, value, atMs }) => ({
+          owner: String(owner),
+          counter: String(counter),
+          periodStartMs: Number(periodStartMs),
+          value: Number(value),
+          atMs: Number(atMs),
+        })),
+    );
   }
 
   /** Returns the days of an owner and a stream, newest first. */
@@ -146,7 +156,12 @@ export class Database {
     return this.#read(() => {
       const id = this.#statement(OWNER_ID).get(...namesOf(owner))?.['id'] ?? -1;
       const rows = this.#statement(DAYS).all(id, stream);
-      return rows.map((row) => ({ owner, stream, ...row }) as unknown as StoredDay);
+      return rows.map(({ dayStartMs, content }) => ({
+        owner,
+        stream,
+        dayStartMs: Number(dayStartMs),
+        content: String(content),
+      }));
     });
   }
 
@@ -276,6 +291,7 @@ function busyError(file: string): Error {
     );
   } finally {
     rmSync(probe, { force: true });
+    rmSync(`${probe}-wal`, { force: true });
   }
 }
 

@@ -21,7 +21,7 @@ export function readStoredMarks(storage: string): readonly StoredMark[] {
     const database = new DatabaseSync(copy);
     const marks = database.prepare('SELECT counter, value FROM mark ORDER BY counter').all();
     database.close();
-    return marks as unknown as readonly StoredMark[];
+    return marks.map(({ counter, value }) => ({ counter: String(counter), value: Number(value) }));
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -46,8 +46,8 @@ export async function compareKeyTimes(
   nowMs: number,
   reader: WindowReader,
 ): Promise<KeyTimesFit> {
-  const wallMs = readKey(key)?.zone === 'missing' ? readKey(key)?.ms : undefined;
-  if (wallMs === undefined) {
+  const time = readKey(key);
+  if (time?.zone !== 'missing') {
     return NO_FINDING;
   }
   const inOrder = KEY_TIMES.toSorted((a, b) => Number(b === configured) - Number(a === configured));
@@ -58,7 +58,7 @@ export async function compareKeyTimes(
       return keyTimes === configured ? NO_FINDING : { kind: 'other setting', keyTimes };
     }
   }
-  const aheadMs = wallMs - (nowMs + zone.offsetMsAt(nowMs));
+  const aheadMs = time.ms - (nowMs + zone.offsetMsAt(nowMs));
   return aheadMs > MARGIN_MS && aheadMs < MAX_AHEAD_MS
     ? { kind: 'ahead', hours: Math.round((2 * aheadMs) / HOUR_MS) / 2 }
     : NO_FINDING;
