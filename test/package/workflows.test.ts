@@ -57,7 +57,8 @@ test('a release needs every test, and nothing lets it go on without', () => {
   expect(commands).toContain('\nset -euo pipefail\n');
   for (const command of [
     "tests 'npm test' npm test",
-    "tests 'end to end' npm run test:e2e",
+    "tests 'end to end: notifications' npm run test:e2e -- test/e2e/notifications.test.ts",
+    "tests 'end to end' npm run test:e2e -- --exclude test/e2e/notifications.test.ts",
     'start image .ci/image',
     "check 'container image' ended image",
   ]) {
