@@ -117,13 +117,10 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
   'client certificate refused': ['debug', 'A TLS client had no valid certificate.'],
   'TLS handshake failed': ['debug', 'A client did not complete the handshake.'],
   'backfill started': ['info', '`backfill` reads `months`.'],
+  'month skipped, its file exists': ['info', 'To write it again, delete the file.'],
   'month written': ['info', 'One file is complete.'],
   'backfill finished': ['info', 'All files are complete.'],
   'service not available, retrying': ['warn', '`backfill` waits and requests again.'],
-  'Prometheus still changes the hours of its first samples, load the blocks later': [
-    'warn',
-    'Load the blocks after the time in `not_before`, or they overlap with the head block.',
-  ],
 };
 
 export function logMessagesPage(): string {

@@ -4,8 +4,8 @@ import type { Logger } from '../base/log.ts';
 import type { AggregatedResponse, KeyTimes, MinuteStream, WindowQuery } from '../base/model.ts';
 import { accessOf } from '../config/credentials.ts';
 import { readBranchHistory } from './branches.ts';
-import { readBreakdownHistory } from './read-breakdown.ts';
-import type { BreakdownHistory } from './read-breakdown.ts';
+import { readBranchTotals } from './branch-totals.ts';
+import type { BranchTotals } from './branch-totals.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../base/duration.ts';
 import { readDaysBefore } from '../counting/occupancy/read-history.ts';
 import type { DayCounts } from '../counting/rows/day-counts.ts';
@@ -17,7 +17,8 @@ import type { CustomerClient, Service } from '../service/types.ts';
 import type { BackfillTarget, MonthPart } from './targets.ts';
 
 export interface PartHistory extends Pick<PeriodHistory, 'streams' | 'daysBefore' | 'branches'> {
-  readonly breakdowns: readonly BreakdownHistory[];
+  /** Undefined for a customer that is one building. */
+  readonly branchTotals: BranchTotals | undefined;
 }
 
 /** Rejects with a ServiceError unless everything was read. */
@@ -60,11 +61,11 @@ export function createReader(
         streams[stream] = await readMinuteHistory({ reader, stream, calendar, keyTimes, span });
       }),
     );
-    const breakdowns: BreakdownHistory[] = [];
-    for (const breakdown of config.breakdowns) {
-      const exact = { startMs, endMs: range.endMs };
-      breakdowns.push(await readBreakdownHistory(breakdown, calendar, exact, range.startMs, query));
-    }
+    const isByBranch = config.breakdowns.includes('branch');
+    const exact = { startMs, endMs: range.endMs };
+    const branchTotals = isByBranch
+      ? await readBranchTotals(calendar, exact, range.startMs, query)
+      : undefined;
     const daysBefore: Partial<Record<MinuteStream, readonly DayCounts[]>> = {};
     for (const stream of config.streams) {
       const days = await readDaysBefore(query, stream, calendar, firstDay, keyTimes, startMs);
@@ -73,7 +74,7 @@ export function createReader(
       }
     }
     const branches =
-      config.breakdowns.includes('branch') && streams.people !== undefined
+      isByBranch && streams.people !== undefined
         ? await readBranchHistory(
             calendar,
             { startMs: firstDay.startMs, endMs: range.endMs },
@@ -82,6 +83,6 @@ export function createReader(
             query,
           )
         : undefined;
-    return { streams, breakdowns, daysBefore, branches };
+    return { streams, branchTotals, daysBefore, branches };
   };
 }

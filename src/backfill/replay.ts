@@ -3,13 +3,13 @@
  * is a poll of a customer with the minutes that were over. Late records are in the minute they belong
  * to, unlike live. Pure.
  */
-import { ALL_COUNTERS, COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
-import type { CounterName, MinuteStream } from '../base/model.ts';
+import { COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
+import type { MinuteStream } from '../base/model.ts';
 import type { CustomerConfig } from '../config/types.ts';
 import { contains } from '../counting/calendar/calendar.ts';
 import type { CountingPeriod, Span } from '../counting/calendar/calendar.ts';
 import { Customer } from '../counting/customer.ts';
-import type { CounterValues, CustomerMetrics } from '../counting/customer-metrics.ts';
+import type { CustomerMetrics } from '../counting/customer-metrics.ts';
 import { counterOwner, HighWaterMarks } from '../counting/high-water-marks.ts';
 import { HISTORY_DAYS } from '../counting/occupancy/door-model.ts';
 import { createHistory } from '../counting/occupancy/history.ts';
@@ -21,8 +21,6 @@ import { INITIAL_STATE } from '../counting/totals/state.ts';
 import type { Snapshot } from '../counting/totals/state.ts';
 import { replayBranches } from './branches.ts';
 import type { BranchHistory } from './branches.ts';
-import { limited } from './live-start.ts';
-import type { MaxValues } from './live-start.ts';
 import type { MinuteHistory } from './read-minutes.ts';
 import { LAST_SECOND_MS } from './targets.ts';
 import type { BackfillTarget } from './targets.ts';
@@ -39,8 +37,6 @@ export interface PeriodHistory extends Pick<BackfillTarget, 'calendar' | 'descri
   readonly daysBefore: Readonly<Partial<Record<MinuteStream, readonly DayCounts[]>>>;
   /** Undefined for a customer that is one building. */
   readonly branches: BranchHistory | undefined;
-  /** Upper limits of the counters: the first live values, if they are of this period. */
-  readonly maxValues: MaxValues;
 }
 
 export interface PastMetrics {
@@ -54,7 +50,7 @@ export function* replayPeriod(
   history: PeriodHistory,
   times: readonly number[],
 ): Generator<PastMetrics> {
-  const { calendar, description, period, streams, branches, maxValues } = history;
+  const { calendar, description, period, streams, branches } = history;
   const { name, timezone } = history.config;
   const replays = MINUTE_STREAMS.flatMap((stream) => {
     const minutes = streams[stream];
@@ -86,7 +82,7 @@ export function* replayPeriod(
       const state = { ...INITIAL_STATE, snapshot: snapshotAt(days, period, atMs) };
       customer.pollSucceeded(stream, { state, result: 'accepted' }, atMs);
     }
-    const metrics = limit(customer.metricsAt(atMs), maxValues);
+    const metrics = customer.metricsAt(atMs);
     yield {
       atMs,
       metrics: { ...metrics, branches: branchesAt?.(atMs) ?? metrics.branches },
@@ -107,18 +103,6 @@ function readHistory(
     const days = [...before, ...ofPeriod].slice(-HISTORY_DAYS);
     customer.historyRead(stream, createHistory(calendar, day, days));
   }
-}
-
-/** The counters are at most the first live values, which follow them. */
-function limit(metrics: CustomerMetrics, maxValues: MaxValues): CustomerMetrics {
-  const counters: Partial<Record<CounterName, CounterValues>> = {};
-  for (const name of ALL_COUNTERS) {
-    const values = metrics.counters[name];
-    if (values !== undefined) {
-      counters[name] = limited(values.total, maxValues[name], values.today);
-    }
-  }
-  return { ...metrics, counters };
 }
 
 /** A day, and what was counted in the period before it. */

@@ -1,23 +1,16 @@
 /** What the flags of a backfill ask for: the customers, their time range, and its months. Pure. */
-import { HOUR_MS, MINUTE_MS } from '../base/duration.ts';
+import { MINUTE_MS } from '../base/duration.ts';
 import { UsageError } from '../base/errors.ts';
-import { BREAKDOWNS } from '../base/model.ts';
 import type { Config, CustomerConfig } from '../config/types.ts';
-import { Calendar, floorToMinute } from '../counting/calendar/calendar.ts';
+import { Calendar } from '../counting/calendar/calendar.ts';
 import type { CountingPeriod, Span } from '../counting/calendar/calendar.ts';
 import type { CustomerDescription } from '../counting/customer-metrics.ts';
 import { createOpeningHoursParser } from '../counting/calendar/opening-hours.ts';
 import { Zone } from '../counting/calendar/zone.ts';
-import { BACKFILL_FAMILIES, breakdownFamilies } from '../metrics/families.ts';
-import type { LabelPair } from '../metrics/family.ts';
 import { descriptionOf } from '../customers.ts';
 
-/** Prometheus still changes its newest three hours; blocks must not overlap them. */
-const DEFAULT_END_AGE_MS = 3 * HOUR_MS;
-const MIN_HISTORY_MS = 5 * MINUTE_MS;
-
-/** Longer steps would leave gaps: Prometheus ignores samples that are older than five minutes. */
-export const STEPS_MS = { '1m': 60_000, '5m': 300_000 } as const;
+/** A longer step would leave gaps: Prometheus ignores samples that are older than five minutes. */
+const STEP_MS = 5 * MINUTE_MS;
 
 /** A time on the command line. What it means depends on the customer's zone. */
 export interface TimeFlag {
@@ -29,27 +22,13 @@ export interface TimeFlag {
 export interface BackfillFlags {
   readonly 'config.file': string;
   readonly from: TimeFlag;
-  readonly to?: TimeFlag;
+  /** When Prometheus began to scrape the exporter. */
+  readonly to: TimeFlag;
   /** All customers if undefined. */
   readonly customer?: readonly string[];
-  readonly step: keyof typeof STEPS_MS;
   readonly instance: string;
   readonly job: string;
-  readonly label?: readonly LabelPair[];
-  readonly 'prometheus.url'?: URL;
   readonly output: string;
-}
-
-export interface LiveStart {
-  /** The first sample of any counter of the customer. */
-  readonly atMs: number;
-  /** The first sample of each counter, by its id. */
-  readonly counters: ReadonlyMap<string, Sample>;
-}
-
-export interface Sample {
-  readonly atMs: number;
-  readonly value: number;
 }
 
 export interface BackfillTarget {
@@ -58,7 +37,6 @@ export interface BackfillTarget {
   readonly description: CustomerDescription;
   /** From the first sample up to, and without, the end. Starts at a whole second. */
   readonly range: Span;
-  readonly liveStart: LiveStart | undefined;
 }
 
 /** What one month has of one customer. */
@@ -81,53 +59,17 @@ export function infoLabelNames({ customers }: Config): readonly string[] {
   return [...new Set(customers.flatMap(({ labels }) => Object.keys(labels)))].toSorted();
 }
 
-/**
- * The labels that a scrape would add. Throws a UsageError if the series have one of them: Prometheus
- * would rename it.
- */
-export function scrapeLabels(
-  { instance, job, label = [] }: BackfillFlags,
-  config: Config,
-): readonly LabelPair[] {
-  const families = [...BACKFILL_FAMILIES, ...breakdownFamilies(new Set(BREAKDOWNS))];
-  const used = [
-    'job',
-    'instance',
-    'customer',
-    ...families.flatMap(({ labels }) => labels),
-    ...infoLabelNames(config),
-  ];
-  const duplicate = label.find(([name]) => used.includes(name));
-  if (duplicate !== undefined) {
-    throw new UsageError(`--label=${duplicate.join('=')}: the series have a label of that name`);
-  }
-  return [['instance', instance], ['job', job], ...new Map(label)];
-}
-
 /** Throws a UsageError if a range is empty or ends in the future. */
 export function createTargets(
   customers: readonly CustomerConfig[],
-  liveStarts: ReadonlyMap<string, LiveStart>,
   { from, to }: BackfillFlags,
   nowMs: number,
 ): readonly BackfillTarget[] {
   const parseOpeningHours = createOpeningHoursParser();
   return customers.map((config) => {
     const zone = new Zone(config.timezone);
-    const liveStart = liveStarts.get(config.name);
     const startMs = Math.ceil(from.toInstantMs(zone, nowMs) / 1_000) * 1_000;
-    if (liveStart !== undefined && liveStart.atMs - startMs < MIN_HISTORY_MS) {
-      throw new UsageError(
-        `Prometheus has samples of ${config.name} since ${zone.format(liveStart.atMs)}: nothing to write. ` +
-          'Use an earlier --from, or omit --prometheus.url if these samples are from another backfill',
-      );
-    }
-    const toMs = to?.toInstantMs(zone, nowMs);
-    const liveMs = liveStart?.atMs;
-    const endMs =
-      toMs === undefined && liveMs === undefined
-        ? floorToMinute(nowMs - DEFAULT_END_AGE_MS)
-        : Math.min(toMs ?? Infinity, liveMs ?? Infinity);
+    const endMs = to.toInstantMs(zone, nowMs);
     if (endMs > nowMs) {
       throw new UsageError(`--to must not be in the future: ${zone.format(endMs)}`);
     }
@@ -137,7 +79,6 @@ export function createTargets(
       calendar: new Calendar(zone, config.dayStartsAt),
       description: descriptionOf(config, parseOpeningHours),
       range: { startMs, endMs },
-      liveStart,
     };
   });
 }
@@ -176,13 +117,13 @@ function monthName(month: number): string {
 }
 
 /**
- * The start, every whole step, and one second before the end: the final values of a counting period,
- * or the last values before the first live sample.
+ * The start, every five minutes, and one second before the end: the final values of a counting period, or the
+ * last values before the first live sample.
  */
-export function sampleTimes({ startMs, endMs }: Span, stepMs: number): readonly number[] {
+export function sampleTimes({ startMs, endMs }: Span): readonly number[] {
   const lastMs = Math.ceil(endMs / 1_000) * 1_000 - 1_000;
   const times = [startMs];
-  for (let atMs = (Math.floor(startMs / stepMs) + 1) * stepMs; atMs < lastMs; atMs += stepMs) {
+  for (let atMs = (Math.floor(startMs / STEP_MS) + 1) * STEP_MS; atMs < lastMs; atMs += STEP_MS) {
     times.push(atMs);
   }
   return lastMs > startMs ? [...times, lastMs] : times;

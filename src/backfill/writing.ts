@@ -3,17 +3,17 @@
  * after the other: each family has a temporary file, and the month's file is made of these at its end.
  */
 import { createReadStream } from 'node:fs';
-import { appendFile, mkdir, readdir, rm } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { DAY_MS, formatDuration } from '../base/duration.ts';
-import { ServiceError, serviceErrorOf } from '../base/errors.ts';
+import { codeOf, ServiceError, serviceErrorOf } from '../base/errors.ts';
 import { replaceFile } from '../base/files.ts';
 import type { Logger } from '../base/log.ts';
 import { MINUTE_STREAMS } from '../base/model.ts';
-import type { Breakdown, MinuteStream } from '../base/model.ts';
-import { keyMetricsAt } from './read-breakdown.ts';
-import type { BreakdownHistory } from './read-breakdown.ts';
+import type { MinuteStream } from '../base/model.ts';
+import { keyMetricsAt } from './branch-totals.ts';
+import type { BranchTotals } from './branch-totals.ts';
 import { compareKeys } from '../counting/breakdowns/poll-breakdown.ts';
 import { replayPeriod } from './replay.ts';
 import type { PastMetrics } from './replay.ts';
@@ -22,9 +22,8 @@ import { END_OF, writeHead, writeLabels, writePastSample } from '../metrics/fami
 import type { Family, FamilyContext, LabelPair } from '../metrics/family.ts';
 import { counted } from '../base/output.ts';
 import type { ProgressLine } from '../base/output.ts';
-import { firstValues } from './live-start.ts';
 import type { PartHistory, ReadPart } from './reading.ts';
-import type { BackfillState, CustomerRecord, Totals } from './state.ts';
+import type { Totals, WrittenMonth } from './summary.ts';
 import { sampleTimes } from './targets.ts';
 import type { Month, MonthPart } from './targets.ts';
 
@@ -72,9 +71,6 @@ function daysIn(parts: readonly MonthPart[]): number {
 
 export interface Run extends FamilyContext {
   readonly folder: string;
-  readonly state: BackfillState;
-  readonly breakdowns: ReadonlySet<Breakdown>;
-  readonly stepMs: number;
   readonly scrapeLabels: readonly LabelPair[];
   readonly read: ReadPart;
   /** How many customers are read at the same time. */
@@ -84,37 +80,66 @@ export interface Run extends FamilyContext {
   readonly stop: AbortSignal;
 }
 
-/** Skips finished months. Throws an Error that names the customers that failed. */
-export async function writeMonths(months: readonly Month[], run: Run): Promise<void> {
-  const { folder, state, progress, log } = run;
+/**
+ * Writes the months that have no file, and returns them. Throws an Error that names the customers that failed,
+ * or says that another backfill writes the same month.
+ */
+export async function writeMonths(
+  months: readonly Month[],
+  run: Run,
+): Promise<readonly WrittenMonth[]> {
+  const { folder, progress, log } = run;
   log.info('backfill started', { months: months.length, output: folder });
   const unfinished: Month[] = [];
   for (const month of months) {
-    if (!(await state.isFinished(month))) {
+    const file = fileOf(folder, month);
+    if (await stat(file).catch(() => undefined)) {
+      log.info('month skipped, its file exists', { month: month.name, file });
+    } else {
       unfinished.push(month);
     }
   }
   progress.start(unfinished);
+  const written: WrittenMonth[] = [];
   for (const month of unfinished) {
     const temporary = join(folder, `${month.name}.unfinished`);
+    await createFolder(temporary);
     try {
-      await rm(temporary, { recursive: true, force: true });
-      await mkdir(temporary, 0o750);
-      await writeMonth(month, temporary, run);
+      written.push(await writeMonth(month, temporary, run));
       progress.finish(month);
     } finally {
       await rm(temporary, { recursive: true, force: true });
     }
   }
-  log.info('backfill finished', { months: months.length });
+  log.info('backfill finished', { months: written.length });
+  return written;
+}
+
+function fileOf(folder: string, { name }: Month): string {
+  return join(folder, `${name}.om`);
+}
+
+/** Only a killed backfill leaves one behind. */
+async function createFolder(temporary: string): Promise<void> {
+  try {
+    await mkdir(temporary, 0o750);
+  } catch (error) {
+    throw codeOf(error) === 'EEXIST'
+      ? new Error(`another backfill writes to ${temporary}; if it was killed, delete this folder`)
+      : error;
+  }
 }
 
 /** Reads some customers at the same time, and writes them in their order. */
-async function writeMonth(whole: Month, temporary: string, run: Run): Promise<void> {
+async function writeMonth(whole: Month, temporary: string, run: Run): Promise<WrittenMonth> {
   const { name: month, parts } = whole;
-  const { folder, state, read, workers, progress, log, stop } = run;
-  const families = [...BACKFILL_FAMILIES, ...breakdownFamilies(run.breakdowns)];
-  const customers: Record<string, CustomerRecord> = {};
+  const { folder, read, workers, progress, log, stop } = run;
+  const isByBranch = parts.some(({ target }) => target.config.breakdowns.includes('branch'));
+  const families = [
+    ...BACKFILL_FAMILIES,
+    ...breakdownFamilies(new Set(isByBranch ? ['branch'] : [])),
+  ];
+  const customers = new Map<string, Totals>();
   const failures: string[] = [];
   let samples = 0;
   for (let done = 0; done < parts.length; done += workers) {
@@ -130,10 +155,8 @@ async function writeMonth(whole: Month, temporary: string, run: Run): Promise<vo
         failures.push(`  ${name}: ${history.reason}: ${history.message}`);
         continue;
       }
-      const totals = totalsOf(history);
-      const streams = streamsWithCounts([...state.totalsBefore(month, name), totals]);
-      samples += await writePart(part, history, streams, families, temporary, run);
-      customers[name] = { endMs: part.range.endMs, totals };
+      samples += await writePart(part, history, families, temporary, run);
+      customers.set(name, history.streams);
     }
   }
   if (failures.length > 0) {
@@ -142,26 +165,17 @@ async function writeMonth(whole: Month, temporary: string, run: Run): Promise<vo
         'run the same command again to continue, or use --customer and another --output',
     );
   }
-  const bytes = await joinFamilies(families, temporary, join(folder, `${month}.om`));
-  await state.finish(month, { bytes, samples, customers });
+  const bytes = await joinFamilies(families, temporary, fileOf(folder, whole));
   log.info('month written', { month, samples, bytes });
+  return { month, hasFile: bytes > 0, samples, customers };
 }
 
-/** A stream that had no counts in any month up to this one is unknown rather than 0. */
-function streamsWithCounts(months: readonly Totals[]): readonly MinuteStream[] {
-  return MINUTE_STREAMS.filter((stream) =>
-    months.some(({ [stream]: { sums = [], byDay = [] } = {} }) =>
-      [...sums, ...byDay].some((sum) => sum > 0),
-    ),
-  );
-}
-
-function totalsOf({ streams }: PartHistory): Totals {
-  const totals = Object.entries(streams).map(([stream, { sums, byDay }]) => [
-    stream,
-    { sums, byDay },
-  ]);
-  return Object.fromEntries(totals) as Totals;
+/** A stream without counts in a month is unknown rather than 0. */
+function streamsWithCounts({ streams }: PartHistory): readonly MinuteStream[] {
+  return MINUTE_STREAMS.filter((stream) => {
+    const { sums = [], byDay = [] } = streams[stream] ?? {};
+    return [...sums, ...byDay].some((sum) => sum > 0);
+  });
 }
 
 /** The size in bytes; 0 and no file if there is no sample. */
@@ -173,7 +187,6 @@ async function joinFamilies(
   const names = await readdir(temporary);
   const written = families.filter(({ name }) => names.includes(name));
   if (written.length === 0) {
-    await rm(path, { force: true });
     return 0;
   }
   async function* content(): AsyncGenerator<Buffer | string> {
@@ -186,38 +199,27 @@ async function joinFamilies(
   return replaceFile(path, content(), 0o640);
 }
 
-/**
- * Adds a customer to the files of the families, and returns the number of samples. `streams` are
- * those with data so far: the others are unknown, not 0.
- */
+/** Adds a customer to the files of the families, and returns the number of samples. */
 async function writePart(
   part: MonthPart,
   history: PartHistory,
-  streams: readonly MinuteStream[],
   families: readonly Family[],
   temporary: string,
   run: Run,
 ): Promise<number> {
+  const streams = streamsWithCounts(history);
   if (streams.length === 0) {
     return 0;
   }
   const { target, period, range } = part;
+  const ofStreams = Object.fromEntries(streams.map((stream) => [stream, history.streams[stream]]));
   const past = [
-    ...replayPeriod(
-      {
-        ...target,
-        ...history,
-        period,
-        streams: Object.fromEntries(streams.map((stream) => [stream, history.streams[stream]])),
-        maxValues: firstValues(target.liveStart, period),
-      },
-      sampleTimes(range, run.stepMs),
-    ),
+    ...replayPeriod({ ...target, ...history, period, streams: ofStreams }, sampleTimes(range)),
   ];
-  const breakdowns = streams.includes('people') ? history.breakdowns : [];
+  const branches = streams.includes('people') ? history.branchTotals : undefined;
   let samples = 0;
   for (const family of families) {
-    for (const metrics of seriesOf(family, part, breakdowns, past)) {
+    for (const metrics of seriesOf(family, part, branches, past)) {
       const lines = writeSeries(family, metrics, run);
       samples += lines.length;
       if (lines.length > 0) {
@@ -228,46 +230,40 @@ async function writePart(
   return samples;
 }
 
-/** The metrics of a family; of a breakdown, one key after the other. */
+/** The metrics of a family; of counters of branches, one branch after the other. */
 function* seriesOf(
   family: Family,
-  part: MonthPart,
-  breakdowns: readonly BreakdownHistory[],
+  { target }: MonthPart,
+  totals: BranchTotals | undefined,
   past: readonly PastMetrics[],
 ): Generator<Iterable<PastMetrics>> {
   if (BACKFILL_FAMILIES.includes(family)) {
     yield past;
     return;
   }
-  const { branches } = part.target.config;
-  for (const history of breakdowns) {
-    const named = history.breakdown === 'branch' ? Object.keys(branches) : [];
-    for (const key of new Set([...history.keys, ...named].toSorted(compareKeys))) {
-      // Most families have nothing of the past. The last metrics show it without a look at all others.
-      const [last] = pastOfKey(part, history, key, past.slice(-1));
-      if (last !== undefined && family.samples(last.metrics, { infoLabelNames: [] }).length > 0) {
-        yield pastOfKey(part, history, key, past);
-      }
+  const { branches } = target.config;
+  const keys = new Set(totals && [...totals.keys, ...Object.keys(branches)].toSorted(compareKeys));
+  for (const key of keys) {
+    const name = branches[key]?.name ?? key;
+    // Most families have nothing of the past. The last metrics show it without a look at all others.
+    const [last] = pastOfBranch(totals, key, name, past.slice(-1));
+    if (last !== undefined && family.samples(last.metrics, { infoLabelNames: [] }).length > 0) {
+      yield pastOfBranch(totals, key, name, past);
     }
   }
 }
 
-/** Yields the metrics at each instant, with those of one key alone. */
-function* pastOfKey(
-  part: MonthPart,
-  history: BreakdownHistory,
+/** Yields the metrics at each instant, with those of one branch alone. */
+function* pastOfBranch(
+  totals: BranchTotals | undefined,
   key: string,
+  name: string,
   past: readonly PastMetrics[],
 ): Generator<PastMetrics> {
-  const { breakdown, keys } = history;
-  const { branches } = part.target.config;
-  const names = breakdown === 'branch' ? [[key, branches[key]?.name ?? key] as const] : [];
-  const hasCounts = keys.includes(key);
-  const limits = firstValues(part.target.liveStart, part.period, breakdown, key);
   for (const { atMs, metrics } of past) {
-    const ofKey = hasCounts ? [keyMetricsAt(history, key, limits, atMs)] : [];
-    const breakdowns = { [breakdown]: { keys: ofKey, droppedKeys: undefined, names } };
-    yield { atMs, metrics: { ...metrics, breakdowns } };
+    const keys = totals?.keys.includes(key) === true ? [keyMetricsAt(totals, key, atMs)] : [];
+    const branch = { keys, droppedKeys: undefined, names: [[key, name] as const] };
+    yield { atMs, metrics: { ...metrics, breakdowns: { branch } } };
   }
 }
 

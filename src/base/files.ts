@@ -1,72 +1,10 @@
-/** Reading and atomic replacement of files, and a lock on a folder against a second process. */
+/** Reading and atomic replacement of files. */
 import { randomUUID } from 'node:crypto';
-import {
-  accessSync,
-  closeSync,
-  constants,
-  lstatSync,
-  openSync,
-  readlinkSync,
-  statSync,
-} from 'node:fs';
+import { accessSync, constants, lstatSync, readlinkSync, statSync } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { lstat, open, rename, rm, writeFile } from 'node:fs/promises';
+import { open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { codeOf, messageOf } from './errors.ts';
-
-/** The lock file; it stays in the folder when the lock is released. */
-const LOCK_FILE = 'lock';
-/** SQLite's result code for a file that another connection has locked. */
-const SQLITE_BUSY = 5;
-
-export interface FolderLock {
-  /** False if the lock file was removed or replaced: another process can lock the folder then. */
-  isHeld(): Promise<boolean>;
-  close(): void;
-}
-
-/**
- * Locks a folder until `close` or the end of the process, however it ends. Throws if the folder cannot be
- * written, or is locked by another process: see {@link isLocked}.
- */
-export function lockFolder(folder: string): FolderLock {
-  const file = `${folder}/${LOCK_FILE}`;
-  accessSync(folder, constants.W_OK | constants.X_OK);
-  const database = openLocked(file);
-  const { dev, ino } = lstatSync(file);
-  return {
-    isHeld: () =>
-      lstat(file).then(
-        (found) => found.dev === dev && found.ino === ino,
-        () => false,
-      ),
-    close: () => database.close(),
-  };
-}
-
-/** Node has no flock. SQLite locks its file through the operating system. */
-function openLocked(file: string): DatabaseSync {
-  // A lock on a device or behind a link may exclude nobody.
-  if (lstatSync(file, { throwIfNoEntry: false })?.isFile() === false) {
-    throw new Error(`${file} is not a regular file`);
-  }
-  // SQLite hides the operating system's error, and lets everybody read what it creates.
-  closeSync(openSync(file, 'a', 0o600));
-  const database = new DatabaseSync(file);
-  try {
-    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-}
-
-/** True if {@link lockFolder} failed because another process holds the lock. */
-export function isLocked(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY;
-}
 
 /**
  * Returns the path behind links, and what is there, if anything. A link to a pipe, as /dev/stdout may be, has

@@ -1,24 +1,14 @@
 /** `backfill`: history from before the exporter was installed, as OpenMetrics for promtool. */
 import { mkdir } from 'node:fs/promises';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
-import { UsageError } from '../base/errors.ts';
-import { isLocked, lockFolder } from '../base/files.ts';
-import type { FolderLock } from '../base/files.ts';
+import { codeOf, UsageError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import { loadConfig } from '../config/load.ts';
-import type { LabelPair } from '../metrics/family.ts';
 import { chooseCustomers, customersAtOnce, serviceOf } from './access.ts';
-import { findLiveStarts } from '../backfill/live-start.ts';
 import { createReader } from '../backfill/reading.ts';
-import { BackfillState } from '../backfill/state.ts';
-import {
-  createTargets,
-  infoLabelNames,
-  scrapeLabels,
-  splitIntoMonths,
-  STEPS_MS,
-} from '../backfill/targets.ts';
+import { summaryOf } from '../backfill/summary.ts';
+import { createTargets, infoLabelNames, splitIntoMonths } from '../backfill/targets.ts';
 import type { BackfillFlags } from '../backfill/targets.ts';
 import { BackfillProgress, writeMonths } from '../backfill/writing.ts';
 import {
@@ -49,32 +39,21 @@ export function backfillCommand(io: Io): Command {
       `start of the history; required; ${TIME_FORMATS}`,
       parseTimeFlag,
     )
-    .option(
+    .requiredOption(
       '--to <time>',
-      'its end (default: the first live sample, or 3 hours ago)',
+      'its end: when Prometheus began to scrape the exporter; required',
       parseTimeFlag,
     )
     .addOption(customerOption())
-    .addOption(
-      new Option('--step <duration>', 'between two samples')
-        .choices(Object.keys(STEPS_MS))
-        .default('1m'),
-    )
     .option('--instance <value>', 'instance label of the series', 'localhost:10096')
     .option('--job <value>', 'job label of the series', 'library')
-    .option('--label <name=value>', 'another label of the series, repeatable', addLabel)
-    .option(
-      '--prometheus.url <url>',
-      'a Prometheus that scrapes the exporter: the history ends at its first sample',
-      parsePrometheusUrl,
-    )
     .requiredOption('--output <folder>', 'folder for the files; required', parsePath)
     .addHelpText(
       'after',
       helpNotes(
         'backfill.md',
-        'backfill --from=2026-01-01 --output=history',
-        'backfill --from=-90d --step=5m --output=history',
+        'backfill --from=2026-01-01 --to=-1m --output=history',
+        'backfill --from=-90d --to=2026-11-02T14:05 --output=history',
       ),
     );
   return addLogOptions(command).action((flags: BackfillFlags & LogFlags) => backfill(flags, io));
@@ -105,25 +84,20 @@ async function writeHistory(
   const { config, warnings } = await loadConfig({ path: flags['config.file'], env: io.env });
   warnings.forEach((warning) => log.warn('config warning', { warning }));
   const customers = chooseCustomers(config, flags.customer);
-  const labels = scrapeLabels(flags, config);
-  const state = await BackfillState.read(flags, config, customers);
-  const nowMs = systemClock.nowMs();
-  const liveStarts = await findLiveStarts(flags, customers, labels, nowMs, log, io.stop);
-  const months = splitIntoMonths(createTargets(customers, liveStarts, flags, nowMs));
-  await mkdir(flags.output, { recursive: true, mode: 0o750 });
-  const lock = lockOutput(flags.output);
+  const months = splitIntoMonths(createTargets(customers, flags, systemClock.nowMs()));
+  await createOutput(flags.output);
   const service = serviceOf(config, io, {
     request() {
       progress.requests += 1;
     },
   });
   try {
-    await writeMonths(months, {
+    const written = await writeMonths(months, {
       folder: flags.output,
-      state,
-      breakdowns: new Set(customers.flatMap(({ breakdowns }) => breakdowns)),
-      stepMs: STEPS_MS[flags.step],
-      scrapeLabels: labels,
+      scrapeLabels: [
+        ['instance', flags.instance],
+        ['job', flags.job],
+      ],
       infoLabelNames: infoLabelNames(config),
       read: createReader(service, config.service.keyTimes, log, io.stop),
       workers: customersAtOnce(config.service),
@@ -131,35 +105,19 @@ async function writeHistory(
       log,
       stop: io.stop,
     });
-    return state.summary(months);
+    return summaryOf(written, flags.output);
   } finally {
     service.close();
-    lock.close();
   }
 }
 
-function lockOutput(folder: string): FolderLock {
+/** Throws a UsageError if there is a file of this name. */
+async function createOutput(folder: string): Promise<void> {
   try {
-    return lockFolder(folder);
+    await mkdir(folder, { recursive: true, mode: 0o750 });
   } catch (error) {
-    throw isLocked(error)
-      ? new UsageError(`--output: another backfill is writing to ${folder}`)
+    throw ['EEXIST', 'ENOTDIR'].includes(codeOf(error) ?? '')
+      ? new UsageError(`--output: expected a folder, ${folder} is a file`)
       : error;
   }
-}
-
-function addLabel(text: string, before: readonly LabelPair[] = []): readonly LabelPair[] {
-  const [, name, value] = /^((?!__)[a-zA-Z_][a-zA-Z0-9_]*)=(.+)$/s.exec(text) ?? [];
-  if (name === undefined || value === undefined) {
-    throw new InvalidArgumentError('Expected NAME=VALUE such as datacenter=north.');
-  }
-  return [...before, [name, value]];
-}
-
-function parsePrometheusUrl(text: string): URL {
-  const url = URL.parse(text);
-  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw new InvalidArgumentError('Expected a URL such as http://localhost:9090.');
-  }
-  return url;
 }

@@ -106,7 +106,7 @@ function recipes(config: string, address: string): string {
   ${PROGRAM} report --config.file=${config} --from=${year - 1}-01-01 --to=${year}-01-01
 
 To load the last five weeks into a new Prometheus while this runs (docs/backfill.md):
-  ${PROGRAM} backfill --config.file=${config} --from=-35d --to=-1m --step=5m --instance=${address} --output=demo-history
+  ${PROGRAM} backfill --config.file=${config} --from=-35d --to=-1m --instance=${address} --output=demo-history
   for month in demo-history/*.om; do promtool tsdb create-blocks-from --max-block-duration=162h openmetrics $month demo-prometheus; done
   prometheus --config.file=prometheus/prometheus.yml --storage.tsdb.path=demo-prometheus --storage.tsdb.retention.time=1y
 `;

@@ -91,7 +91,13 @@ test('check --connect, query and backfill read from the service', async () => {
 
   const output = `${workspace.folder}/history`;
   const from = new Date(Date.now() - 5 * 86_400_000).toISOString();
-  const backfill = await harness.run('backfill', `--from=${from}`, `--output=${output}`, config);
+  const backfill = await harness.run(
+    'backfill',
+    `--from=${from}`,
+    '--to=-1m',
+    `--output=${output}`,
+    config,
+  );
   expect(backfill.ended).toBe(0);
   const history = readdirSync(output).map((name) => readFileSync(`${output}/${name}`, 'utf8'));
   for (const family of ['people_entered_total', 'occupancy_people', 'occupancy_estimate_people']) {
@@ -102,7 +108,7 @@ test('check --connect, query and backfill read from the service', async () => {
 test.concurrent.each([
   ['SIGINT', 130, ['check', '--connect']],
   ['SIGTERM', 143, ['query', 'login', '--customer=hanging-query']],
-  ['SIGINT', 130, ['backfill', '--from=2026-01-01', '--output=stopped']],
+  ['SIGINT', 130, ['backfill', '--from=2026-01-01', '--to=-1m', '--output=stopped']],
 ] as const)('%s ends with status %i: %s', async (signal, status, command) => {
   const customer = service.addCustomer(`hanging-${command[0]}`, 'UTC');
   service.fail(customer, 'hang', { endpoint: 'token' });

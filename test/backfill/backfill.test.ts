@@ -1,10 +1,9 @@
 /** `backfill` over HTTP: the files, interruption and continuation, rejected flags. */
 import { execFile } from 'node:child_process';
-import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
-import { lockFolder } from '../../src/base/files.ts';
 import { Calendar } from '../../src/counting/calendar/calendar.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import { SECRET } from '../cli/simulated-environment.ts';
@@ -14,7 +13,7 @@ import { BackfillFixture, readMonth, seriesOf } from './fixture.ts';
 import type { FixtureOptions } from './fixture.ts';
 
 const ENTERED = 'library_people_entered_total';
-const RANGE = ['--from=2026-10-29T04:00', '--to=2026-11-03T12:00', '--step=5m'];
+const RANGE = ['--from=2026-10-29T04:00', '--to=2026-11-03T12:00'];
 
 vi.setConfig({ testTimeout: 120_000 });
 
@@ -30,13 +29,13 @@ test('writes the totals of the service month by month, and prints them and the n
   await start();
   const umask = process.umask(0o000);
   onTestFinished(() => void process.umask(umask));
-  const flags = ['--job=visits', '--instance=here:1', '--label=site=a"b', '--log.level=debug'];
+  const flags = ['--job=visits', '--instance=a"b:1', '--log.level=debug'];
   const { status, out, err } = await fixture.run([...RANGE, ...flags]);
   expect(status).toBe(0);
-  const names = ['2026-10.om', '2026-11.om', 'backfill.json', 'lock'];
+  const names = ['2026-10.om', '2026-11.om'];
   expect(fixture.files()).toEqual(names);
   const modes = ['.', ...names].map((name) => statSync(join(fixture.output, name)).mode & 0o777);
-  expect(modes).toEqual([0o750, 0o640, 0o640, 0o640, 0o600]);
+  expect(modes).toEqual([0o750, 0o640, 0o640]);
   const october = seriesOf(fixture.month('2026-10'), ENTERED);
   const total = fixture.entered(OCTOBER.startMs, NOVEMBER.startMs);
   expect(october[0]?.atMs).toBe(Date.UTC(2026, 9, 29, 3));
@@ -53,10 +52,9 @@ test('writes the totals of the service month by month, and prints them and the n
     `for month in '${fixture.output}'/*.om; do promtool tsdb create-blocks-from`,
   );
   const text = fixture.month('2026-11');
-  const labels = 'customer="lone",instance="here:1",job="visits",site="a\\"b"';
+  const labels = 'customer="lone",instance="a\\"b:1",job="visits"';
   expect(text).toContain(`${ENTERED}{${labels}} `);
-  const state = readFileSync(join(fixture.output, 'backfill.json'), 'utf8');
-  expect(`${out}${err}${state}${text}`).not.toContain(SECRET);
+  expect(`${out}${err}${text}`).not.toContain(SECRET);
   for (const [id, series] of readMonth(text)) {
     // Only what is known of the past.
     expect(id).not.toMatch(/library_(up|polls|poll_|credentials|count_excess)/);
@@ -69,7 +67,7 @@ test('writes the totals of the service month by month, and prints them and the n
 
 test('has the estimate, learned from the month before, and none with estimate: false', async () => {
   await start();
-  const flags = ['--from=2026-11-03T04:00', '--to=2026-11-03T20:00', '--step=5m'];
+  const flags = ['--from=2026-11-03T04:00', '--to=2026-11-03T20:00'];
   await fixture.run(flags);
   const text = fixture.month('2026-11');
   const [ratio] = seriesOf(text, 'library_door_count_ratio');
@@ -92,7 +90,7 @@ test('has the gauges of branches by quarter-hour, with the estimate, and no othe
   ];
   await start({ libraries: { lone: { branches, visitsPerDay: 300 } } });
   fixture.configure({ breakdowns: ['branch'], branches: { 102: { name: 'North', capacity: 30 } } });
-  const flags = ['--from=2026-11-03T04:00', '--to=2026-11-03T20:00', '--step=5m'];
+  const flags = ['--from=2026-11-03T04:00', '--to=2026-11-03T20:00'];
   expect((await fixture.run(flags)).status).toBe(0);
   const text = fixture.month('2026-11');
   const dayMs = Date.UTC(2026, 10, 3, 3);
@@ -136,15 +134,16 @@ test('has the gauges of branches by quarter-hour, with the estimate, and no othe
   }
 });
 
-test('finished months are not read again, unless their file is damaged', async () => {
+test('a month whose file exists is finished, and is written again once it is deleted', async () => {
   await start();
-  const first = await fixture.run(RANGE);
+  await fixture.run(RANGE);
   const before = fixture.month('2026-10');
-  expect(await fixture.run(RANGE)).toMatchObject({ status: 0, out: first.out });
+  const again = await fixture.run(RANGE);
+  expect(again).toMatchObject({ status: 0 });
+  expect(again.err).toMatch(/"month":"2026-10".*"msg":"month skipped, its file exists"/);
   expect(fixture.requests).toEqual([]);
-  writeFileSync(join(fixture.output, '2026-10.om'), before.slice(0, 1_000));
-  expect((await fixture.run(RANGE)).status).toBe(0);
-  expect(fixture.requests.length).toBeGreaterThan(3);
+  rmSync(join(fixture.output, '2026-10.om'));
+  expect((await fixture.run(RANGE)).out).toMatch(/^2026-10 +lone /m);
   expect(fixture.requests.join()).not.toContain(' 2026-11-01T04:00:00+01:00 ');
   expect(fixture.month('2026-10')).toBe(before);
 });
@@ -165,27 +164,13 @@ test('stopped by SIGTERM, it keeps finished months and continues after them', as
   expect(first).toBe('2026-10: 0 of 1 customer; 0 of 6 days, 0 requests');
   expect(others.join()).toMatch(/2026-11: 0 of 1 customer; 3 of 6 days, \d+ requests, \d+s left/);
   expect(stopped.err).toContain('stopped; run the same command again to continue');
-  expect(fixture.files()).toEqual(['2026-10.om', 'backfill.json', 'lock']);
+  expect(fixture.files()).toEqual(['2026-10.om']);
   fixture.onRequest();
   expect((await fixture.run(RANGE)).status).toBe(0);
   expect(fixture.requests.join()).not.toContain(' 2026-10-01');
   for (const month of ['2026-10', '2026-11']) {
     expect(fixture.month(month)).toBe(fixture.month(month, `${fixture.folder}/whole`));
   }
-});
-
-test('a month that was still running is read again up to the new end', async () => {
-  await start();
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 10, 4, 12) });
-  const open = ['--from=2026-10-29', '--to=-1h', '--step=5m'];
-  await fixture.run(open);
-  vi.setSystemTime(Date.UTC(2026, 10, 5, 12));
-  await fixture.run(open);
-  vi.useRealTimers();
-  expect(fixture.requests.join()).not.toContain(' 2026-10-01');
-  expect(seriesOf(fixture.month('2026-11'), ENTERED).at(-1)?.atMs).toBe(
-    Date.UTC(2026, 10, 5, 11) - 1_000,
-  );
 });
 
 test('several customers are in one file, each with its own counting period', async () => {
@@ -213,7 +198,7 @@ test('names the customers that failed, and continues when they are repaired', as
   const failed = await fixture.run(RANGE);
   expect(failed.status).toBe(1);
   expect(failed.err).toContain('2026-10 failed for 1 customer:\n  bad: auth: ');
-  expect(fixture.files()).toEqual(['lock']);
+  expect(fixture.files()).toEqual([]);
   fixture.service.restore('bad');
   expect((await fixture.run(RANGE)).status).toBe(0);
   expect(seriesOf(fixture.month('2026-10'), ENTERED, 'bad').length).toBeGreaterThan(100);
@@ -224,40 +209,17 @@ test('has no file for a month without data, and no series of a stream without da
   const { status, out } = await fixture.run(RANGE);
   expect(status).toBe(0);
   expect(out).toContain(' in 1 file in ');
-  expect(fixture.files()).toEqual(['2026-11.om', 'backfill.json', 'lock']);
+  expect(fixture.files()).toEqual(['2026-11.om']);
   expect(seriesOf(fixture.month('2026-11'), ENTERED).length).toBeGreaterThan(100);
   expect(seriesOf(fixture.month('2026-11'), 'library_logins_total')).toEqual([]);
-  await fixture.run(RANGE);
-  expect(fixture.requests).toEqual([]);
 });
 
 test('uses the minutes if day lags, and prints the difference', async () => {
   await start({ conventions: { dayFreshness: 'nightly' } });
-  const { out } = await fixture.run(['--from=2026-11-05', '--to=2026-11-06T15:00', '--step=5m']);
+  const { out } = await fixture.run(['--from=2026-11-05', '--to=2026-11-06T15:00']);
   const total = fixture.entered(NOVEMBER.startMs, Date.UTC(2026, 10, 6, 14));
   expect(seriesOf(fixture.month('2026-11'), ENTERED).at(-1)?.value).toBe(total);
   expect(out).toMatch(/^2026-11 +lone .* -\d+,-\d+,-\d+$/m);
-});
-
-test('rejects a folder with a backfill of other flags or another configuration, or a damaged one', async () => {
-  await start();
-  await fixture.run(RANGE);
-  for (const [flags, config, damaged] of [
-    [['--step=1m'], {}, undefined],
-    [['--label=a=b'], {}, undefined],
-    [[], { capacity: 80 }, undefined],
-    [[], {}, 'null'],
-    [[], {}, ''],
-  ] as const) {
-    fixture.configure(config);
-    if (damaged !== undefined) {
-      writeFileSync(join(fixture.output, 'backfill.json'), damaged);
-    }
-    const { status, err, out } = await fixture.run([...RANGE, ...flags]);
-    expect({ status, out }).toEqual({ status: 2, out: '' });
-    expect(err).toContain('has a backfill with other flags or another configuration');
-    expect(fixture.requests).toEqual([]);
-  }
 });
 
 test('a full disk is an error, not the end of a file', async () => {
@@ -268,35 +230,30 @@ test('a full disk is an error, not the end of a file', async () => {
   const { stdout } = await promisify(execFile)('/bin/sh', [...limited, ...flags]);
   expect(stdout).toContain('"status":1');
   expect(stdout).toContain('EFBIG');
-  expect(fixture.files()).toEqual(['lock']);
+  expect(fixture.files()).toEqual([]);
 });
 
-test('rejects an --output that is a file, or is locked', async () => {
+test('rejects an --output that is a file, and does not touch what another backfill writes', async () => {
   await start();
   const file = join(fixture.folder, 'file');
   writeFileSync(file, 'mine');
   const rejected = await fixture.run([...RANGE, `--output=${file}`]);
   expect(rejected).toMatchObject({ status: 2, out: '' });
   expect(rejected.err).toContain(`--output: expected a folder, ${file} is a file`);
-  mkdirSync(fixture.output);
-  const lock = lockFolder(fixture.output);
+  mkdirSync(join(fixture.output, '2026-10.unfinished'), { recursive: true });
   const { status, err } = await fixture.run(RANGE);
-  expect({ status, requests: fixture.requests }).toEqual({ status: 2, requests: [] });
-  expect(err).toContain('another backfill');
-  lock.close();
+  expect({ status, requests: fixture.requests }).toEqual({ status: 1, requests: [] });
+  expect(err).toContain('2026-10.unfinished; if it was killed, delete this folder');
+  expect(fixture.files()).toEqual(['2026-10.unfinished']);
 });
 
 test.each([
-  [['--from=soon'], '--from'],
+  [['--from=soon', '--to=-1h'], '--from'],
+  [['--from=2026-11-03'], '--to'],
   [['--from=2026-11-03', '--to=2026-11-01'], '--to'],
   [['--from=2026-11-03', '--to=2999-01-01'], '--to'],
-  [['--from=2026-11-01', '--customer=nobody'], '"nobody"'],
-  [['--from=2026-11-01', '--label=x'], '--label'],
-  [['--from=2026-11-01', '--label=__x=y'], '--label'],
-  [['--from=2026-11-01', '--label=job=x'], '--label=job=x'],
-  [['--from=2026-11-01', '--label=region=x'], '--label=region=x'],
-  [['--from=2026-11-01', '--label=kind=x'], '--label=kind=x'],
-  [['--from=2026-11-01', '--prometheus.url=localhost'], '--prometheus.url'],
+  [['--from=2026-11-01', '--to=-1h', '--customer=nobody'], '"nobody"'],
+  [['--from=2026-11-01', '--to=-1h', '--step=1m'], '--step'],
 ])('rejects %j before anything is read or written', async (flags, message) => {
   await start({ config: { labels: { region: 'north' } } });
   const { status, out, err } = await fixture.run(flags);

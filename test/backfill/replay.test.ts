@@ -20,7 +20,6 @@ const RIVERSIDE = {
   calendar: CALENDAR,
   description: { ...ESTIMATED, openingHours: parseOpeningHours('Mo-Su 08:00-20:00', undefined) },
   branches: undefined,
-  maxValues: {},
 };
 
 /** Counts by local minute of October, in which clocks are set back on the 25th. */
@@ -106,12 +105,6 @@ test('includes the last minute one second before the period ends', () => {
     { totals: [0, 0, undefined] },
     { totals: [3, 1, undefined] },
   ]);
-});
-
-test('limits the counters, but not the values of today', () => {
-  expect(
-    replay(['25 12:01'], { maxValues: { people_entered: 9, people_exited: 9 } }),
-  ).toMatchObject([{ totals: [9, 6, 7], today: [2, 0, 0] }]);
 });
 
 test('a counter does not decrease for a negative minute', () => {

@@ -1,4 +1,4 @@
-/** The instants of a backfill's samples: the start, every whole minute and one second before the end. */
+/** The instants of a backfill's samples: the start, every five minutes and one second before the end. */
 import { expect, test } from 'vitest';
 import { sampleTimes } from '../../src/backfill/targets.ts';
 
@@ -6,10 +6,10 @@ test.each([
   [0, 1, [0]],
   [0, 1_000, [0]],
   [0, 1_500, [0, 1_000]],
-  [0, 120_000, [0, 60_000, 119_000]],
-  [0, 120_001, [0, 60_000, 120_000]],
-  [0, 120_999, [0, 60_000, 120_000]],
-  [20_000, 150_000, [20_000, 60_000, 120_000, 149_000]],
+  [0, 600_000, [0, 300_000, 599_000]],
+  [0, 600_001, [0, 300_000, 600_000]],
+  [0, 600_999, [0, 300_000, 600_000]],
+  [20_000, 750_000, [20_000, 300_000, 600_000, 749_000]],
 ])('a range from %i to %i ms has samples at %j', (startMs, endMs, expected) => {
-  expect(sampleTimes({ startMs, endMs }, 60_000)).toEqual(expected);
+  expect(sampleTimes({ startMs, endMs })).toEqual(expected);
 });

@@ -83,7 +83,7 @@ test('demo prints its status page and how to load its history, reloads at SIGHUP
   expect(existsSync(config)).toBe(true);
   expect(terminal.out).toMatch(/^  riverside     LibraryDeviceSilent after 40 minutes: /m);
   expect(terminal.out).not.toContain('old-town');
-  expect(others).toBe(`--from=-35d --to=-1m --step=5m --instance=${address} --output=demo-history`);
+  expect(others).toBe(`--from=-35d --to=-1m --instance=${address} --output=demo-history`);
   terminal.hangups.forEach((hangup) => hangup());
   await expect
     .poll(() => terminal.logLines().map(({ msg }) => msg), WAIT)

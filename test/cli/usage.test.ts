@@ -28,7 +28,7 @@ test.each([
   [['query', 'login', '--customer=x', '--from=yesterday'], 'Expected a time'],
   [['backfill', '--output=x'], '--from'],
   [['backfill', '--from=2026-01-01', '--output='], 'Expected a path, got an empty one'],
-  [['backfill', '--step=2m'], '1m, 5m'],
+  [['backfill', '--from=-90d', '--output=x'], '--to'],
 ])('%j is refused, naming %s', async (args, named) => {
   const { status, out, err } = await ran(...args);
   expect({ status, out }).toEqual({ status: 2, out: '' });
@@ -76,7 +76,7 @@ test('--version names the revision and Node.js', async () => {
 
 test.each([
   ['query', ['--customer']],
-  ['backfill', ['--from', '--output']],
+  ['backfill', ['--from', '--to', '--output']],
   ['report', ['--from', '--to']],
 ])('the help of %s marks %j as required', async (command, flags) => {
   const { out } = await ran('help', command);

@@ -147,7 +147,6 @@ async function backfill(files: string): Promise<void> {
         `--config.file=${config}`,
         `--from=${new Date(fromMs).toISOString()}`,
         `--to=${new Date(toMs).toISOString()}`,
-        '--step=5m',
         ...names.map((name) => `--customer=${name}`),
       ];
       const output = join(folder, `piece-${i}`);

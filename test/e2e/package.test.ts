@@ -137,7 +137,7 @@ describe.each([
 
   test.each([
     ['query', ['peoplecount', '--customer=riverside']],
-    ['backfill', ['--from=-1d', '--output=history']],
+    ['backfill', ['--from=-1d', '--to=-1m', '--output=history']],
   ])('what %s loads when it begins is there', async (command, args) => {
     const { status, error } = await exporter([command, ...args, '--config.file=absent.yaml']);
     expect(status).toBe(2);

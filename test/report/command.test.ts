@@ -208,13 +208,7 @@ test('a month is the last value of the counters that backfill writes for it', as
   const [month] = JSON.parse(report.out) as Readonly<Record<string, unknown>>[];
   const folder = join(environment.workspace.folder, 'history');
   const times = ['--from=2025-12-01T04:00', '--to=2026-01-01T04:00'];
-  const { status } = await new Terminal().run(
-    'backfill',
-    config,
-    ...times,
-    '--step=5m',
-    `--output=${folder}`,
-  );
+  const { status } = await new Terminal().run('backfill', config, ...times, `--output=${folder}`);
   expect(status).toBe(0);
   const text = readFileSync(join(folder, '2025-12.om'), 'utf8');
   const [entered, exited, logins] = ['people_entered', 'people_exited', 'logins'].map((counter) => {

@@ -21,7 +21,7 @@ export async function historyOfDemo(folder: string, customers = 5): Promise<stri
     const config = join(folder, 'config.yaml');
     const settings = { service: { max_requests_per_second: 1_000 }, breakdowns: BREAKDOWNS };
     writeFileSync(config, exporterConfigYaml(service, simulator.url, settings));
-    const flags = [`--config.file=${config}`, '--from=-35d', '--to=-1m', '--step=5m'];
+    const flags = [`--config.file=${config}`, '--from=-35d', '--to=-1m'];
     const files = join(folder, 'history');
     await finished(process.execPath, [MAIN, 'backfill', ...flags, `--output=${files}`]);
     const blocks = join(folder, 'blocks');
