@@ -4,7 +4,7 @@
  * after the other, not over an hour.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { BACKGROUND_TASKS } from '../../src/polling/background.ts';
+import { READINGS } from '../../src/polling/reading.ts';
 
 export interface LoopDelay {
   readonly longestMs: number;
@@ -20,7 +20,7 @@ const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
 delay.enable();
 process.on('message', (message) => {
   if (message === 'hurry') {
-    Object.assign(BACKGROUND_TASKS[0] ?? {}, { gapMs: HURRIED_GAP_MS });
+    Object.assign(READINGS.past, { gapMs: HURRIED_GAP_MS });
   }
   if (message !== 'report' && message !== 'hurry') {
     return;

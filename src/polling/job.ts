@@ -1,11 +1,13 @@
-/** One stream of one customer, and when it is polled. Only the scheduler changes a job. */
+/** What is polled or read of a customer, and when. Only the scheduler changes a job. */
 import type { Stream } from '../base/model.ts';
 import type { Customer } from '../counting/customer.ts';
 import type { CustomerClient } from '../service/types.ts';
 
 export type NamedCustomer = Pick<Customer, 'customer'>;
 
+/** One stream of one customer, polled once an interval. */
 export interface PollJob {
+  readonly kind: 'poll';
   readonly customer: Customer;
   readonly stream: Stream;
   readonly intervalMs: number;
@@ -21,7 +23,24 @@ export interface PollJob {
   dueMs: number;
   /** Aborts the running poll. */
   running: AbortController | undefined;
+  /** What is read behind its polls. */
+  behind: readonly ReadJob[];
 }
+
+/** What is read behind the polls of a stream: its past, or a window of branches. */
+export interface ReadJob {
+  readonly kind: 'past' | 'window';
+  readonly poll: PollJob;
+  /** It rests until then, monotonic. */
+  dueMs: number;
+  /** After a failure: how long it rests, and the start of the customer's day then. */
+  backOff: { readonly pauseMs: number; readonly dayStartMs: number } | undefined;
+  /** Aborts its requests. */
+  running: AbortController | undefined;
+}
+
+export type Job = PollJob | ReadJob;
+export type JobKind = Job['kind'];
 
 /** A baseline is early by one poll, but by no more than this share, so that it is never late. */
 const RECONCILE_SHARE = 0.9;
@@ -41,9 +60,9 @@ const BUCKET_MS = 250;
 
 /** Jobs by the time at which they are due, in buckets: 20,000 jobs are not searched 20 times a second. */
 export class DueJobs {
-  readonly #buckets = new Map<number, PollJob[]>();
+  readonly #buckets = new Map<number, Job[]>();
 
-  add(job: PollJob): void {
+  add(job: Job): void {
     const bucket = Math.floor(job.dueMs / BUCKET_MS);
     const jobs = this.#buckets.get(bucket);
     if (jobs === undefined) {
@@ -54,7 +73,7 @@ export class DueJobs {
   }
 
   /** Removes and returns the jobs that are due, the one that has been due for longest first. */
-  take(nowMs: number): readonly PollJob[] {
+  take(nowMs: number): readonly Job[] {
     const buckets = [...this.#buckets].filter(([bucket]) => bucket * BUCKET_MS <= nowMs);
     buckets.forEach(([bucket]) => this.#buckets.delete(bucket));
     const { due = [], later = [] } = Object.groupBy(

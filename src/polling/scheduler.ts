@@ -1,6 +1,6 @@
 /**
  * Polls every stream of every customer once an interval, each at its own place in it, and never a
- * stream twice at once.
+ * stream twice at once. What is read behind the polls are jobs of the same queue.
  */
 import type { Clock } from '../base/clock.ts';
 import { ServiceError } from '../base/errors.ts';
@@ -11,11 +11,11 @@ import { planCustomerPoll, pollCustomer } from '../counting/customer-poll.ts';
 import type { PollTimes } from '../counting/customer-poll.ts';
 import type { Customer, CustomerOutcome } from '../counting/customer.ts';
 import type { CustomerClient } from '../service/types.ts';
-import { BACKGROUND_TASKS, BackgroundQueue } from './background.ts';
 import { DueJobs, nextDueMs, renewalMs } from './job.ts';
-import type { NamedCustomer, PollJob } from './job.ts';
+import type { Job, NamedCustomer, PollJob, ReadJob } from './job.ts';
 import { PollLog } from './poll-log.ts';
 import type { LogLimiter } from '../base/log-limiter.ts';
+import { jobsBehind, pauseAfterFailure, READINGS } from './reading.ts';
 import { deadlineMs, DROPPED, FIRST_POLL_DEADLINE_MS, tryPoll } from './try-poll.ts';
 import type { Attempt } from './try-poll.ts';
 import { Slots } from './slots.ts';
@@ -67,11 +67,10 @@ export class Scheduler {
   readonly #log: PollLog;
   readonly #ticker: Ticker;
   readonly #slots: Slots;
-  readonly #background: readonly BackgroundQueue[];
-  /** Polls, and what is requested behind them. */
   readonly #running = new Set<Promise<void>>();
+  /** Polls, by stream and customer. */
   #jobs: ReadonlyMap<string, PollJob> = new Map();
-  /** Those whose first poll has ended. */
+  /** Those whose first poll has ended, and what rests behind them. */
   #due = new DueJobs();
 
   constructor(options: SchedulerOptions) {
@@ -81,10 +80,7 @@ export class Scheduler {
     this.#times = { clocks: clock, reconcileIntervalMs: options.reconcileIntervalMs };
     this.#log = new PollLog(options.log, options.limiter);
     this.#ticker = new Ticker(clock, (nowMs) => this.#startDue(nowMs));
-    this.#slots = new Slots(maxConcurrency, (maxRequestsPerSecond * firstPollsMs) / 1000);
-    this.#background = BACKGROUND_TASKS.map(
-      (task) => new BackgroundQueue(task, options, (queue) => this.#startBackground([queue])),
-    );
+    this.#slots = new Slots(maxConcurrency, (maxRequestsPerSecond * firstPollsMs) / 1000, READINGS);
   }
 
   start(): void {
@@ -106,18 +102,19 @@ export class Scheduler {
     this.#ticker.tickMs = this.#tickMs();
     for (const job of before.values()) {
       if (!this.#isPolled(job)) {
-        this.#slots.waiting.delete(job);
         this.#drop(job);
+        job.behind.forEach((read) => this.#drop(read));
       }
     }
     const unpolled = jobs.filter(({ phase }) => phase === 'first');
     this.#due = new DueJobs();
-    jobs.filter(({ phase }) => phase !== 'first').forEach((job) => this.#due.add(job));
+    const due = jobs.filter(({ phase }) => phase !== 'first');
+    const nowMs = this.#options.clock.monotonicMs();
+    const resting = due.flatMap(({ behind }) => behind.filter(({ dueMs }) => dueMs > nowMs));
+    [...due, ...resting].forEach((job) => this.#due.add(job));
     this.#slots.firstPolls = unpolled.length;
     this.#slots.jobs = jobs.length;
-    unpolled
-      .filter(({ running }) => running === undefined)
-      .forEach((job) => this.#slots.waiting.add(job));
+    unpolled.filter(({ running }) => running === undefined).forEach((job) => this.#slots.wait(job));
     this.#startWaiting();
     this.#ticker.wake();
   }
@@ -125,7 +122,10 @@ export class Scheduler {
   /** Ends the loop and drops every running poll. */
   async stop(): Promise<void> {
     const stopped = this.#ticker.stop();
-    this.#jobs.forEach((job) => this.#drop(job));
+    for (const job of this.#jobs.values()) {
+      this.#drop(job);
+      job.behind.forEach((read) => this.#drop(read));
+    }
     await Promise.allSettled([stopped, ...this.#running]);
   }
 
@@ -159,6 +159,7 @@ export class Scheduler {
         before?.customer === customer
           ? before
           : {
+              kind: 'poll',
               customer,
               stream,
               client,
@@ -167,8 +168,10 @@ export class Scheduler {
               phase: 'first',
               dueMs: Infinity,
               running: undefined,
+              behind: [],
             };
       job.client = client;
+      job.behind = jobsBehind(job);
       job.place = i / polled.length;
       job.dueMs = nextDueMs(job, nowMs);
       return job;
@@ -187,20 +190,25 @@ export class Scheduler {
     return this.#jobs.get(keyOf(job.customer, job.stream)) === job;
   }
 
-  #drop(job: PollJob): void {
+  #drop(job: Job): void {
+    this.#slots.stopWaiting(job);
     job.running?.abort(DROPPED);
-    this.#background.forEach((queue) => queue.drop(job));
   }
 
-  /** Starts the polls that are due. Returns when the next one is. */
+  /** Starts the polls that are due, and lets what is read behind them wait for a slot. Returns when the next job is due. */
   #startDue(nowMs: number): number {
     const { limiter, intervalMs } = this.#options;
     limiter.reportSuppressed();
     for (const job of this.#due.take(nowMs)) {
-      this.#startScheduled(job, nowMs);
-      this.#due.add(job);
+      if (job.kind === 'poll') {
+        this.#startScheduled(job, nowMs);
+        this.#due.add(job);
+      } else {
+        this.#queue(job);
+      }
     }
-    return Math.min(this.#due.earliestMs(), nowMs + intervalMs);
+    this.#startWaiting();
+    return Math.min(this.#due.earliestMs(), this.#slots.gapEndsMs(), nowMs + intervalMs);
   }
 
   #startScheduled(job: PollJob, nowMs: number): void {
@@ -222,44 +230,115 @@ export class Scheduler {
     }
   }
 
+  /**
+   * Lets what is read behind a poll wait for a slot, if it is due. A new day ends its rest after a failure: it may
+   * have been asked for another one.
+   */
+  #queue(job: ReadJob): void {
+    const { clock } = this.#options;
+    const { kind, poll, dueMs, backOff, running } = job;
+    const nowMs = clock.nowMs();
+    const isOfToday = backOff?.dayStartMs === poll.customer.calendar.dayAt(nowMs).startMs;
+    const rests = clock.monotonicMs() < dueMs && (backOff === undefined || isOfToday);
+    if (running === undefined && !rests && READINGS[kind].isDue(poll, nowMs)) {
+      this.#slots.wait(job);
+    }
+  }
+
   /** Starts the jobs that wait for a slot, while there is one. */
   #startWaiting(): void {
-    for (const job of this.#slots.waiting) {
-      if (this.#ticker.isStopped || !this.#slots.isFree) {
-        return;
-      }
-      if (job.running === undefined) {
+    if (this.#ticker.isStopped) {
+      return;
+    }
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const job of this.#slots.startable(nowMs)) {
+      if (job.kind === 'poll' && job.running === undefined) {
         job.phase = job.phase === 'first' ? 'first' : 'extra';
+        this.#start(job);
+      } else if (job.kind !== 'poll' && this.#slots.take(job, nowMs)) {
         this.#start(job);
       }
     }
+    this.#ticker.wake(this.#slots.gapEndsMs());
   }
 
-  #start(job: PollJob): void {
+  #start(job: Job): void {
     const stop = new AbortController();
     job.running = stop;
-    this.#slots.waiting.delete(job);
-    this.#track(this.#poll(job, stop), () => this.#ended(job));
+    this.#slots.stopWaiting(job);
+    const run = job.kind === 'poll' ? this.#poll(job, stop) : this.#read(job, stop);
+    this.#track(run, () => {
+      job.running = undefined;
+      this.#slots.release(job);
+      if (job.kind === 'poll') {
+        this.#pollEnded(job);
+      }
+      this.#startWaiting();
+    });
   }
 
-  #ended(job: PollJob): void {
+  #pollEnded(job: PollJob): void {
     const wasFirst = job.phase === 'first';
-    job.running = undefined;
     job.phase = 'scheduled';
-    this.#slots.release(job);
+    if (!this.#isPolled(job)) {
+      return;
+    }
     if (wasFirst) {
       job.dueMs = nextDueMs(job, this.#options.clock.monotonicMs());
-      this.#ticker.wake(job.dueMs);
-    }
-    if (wasFirst && this.#isPolled(job)) {
       this.#due.add(job);
+      this.#ticker.wake(job.dueMs);
       this.#slots.firstPolls -= 1;
     }
-    this.#startWaiting();
-    if (this.#isPolled(job)) {
-      this.#background.forEach((queue) => queue.queue(job));
+    job.behind.forEach((read) => this.#queue(read));
+  }
+
+  /** Reads what is behind a poll. It rests before it goes on, and for longer after each failure in a row. */
+  async #read(job: ReadJob, stop: AbortController): Promise<void> {
+    const { clock, limiter, observer } = this.#options;
+    const { kind, poll } = job;
+    const { customer, stream } = poll;
+    const reading = READINGS[kind];
+    const attempt = { priority: 'optional', deadlineMs: reading.deadlineMs } as const;
+    let requests = 0;
+    const error = await tryPoll(
+      poll,
+      attempt,
+      clock,
+      stop,
+      (query) =>
+        reading.run(
+          poll,
+          (...question) => {
+            requests += 1;
+            return query(...question);
+          },
+          clock.nowMs(),
+        ),
+      reading.name,
+    );
+    if (stop.signal.reason === DROPPED) {
+      return;
     }
-    this.#startBackground();
+    const nowMs = clock.nowMs();
+    let pauseMs = reading.pauseMs * requests;
+    if (error instanceof ServiceError) {
+      if (job.backOff === undefined) {
+        const fields = { customer: customer.customer, stream, error: error.message };
+        limiter.tryLog('warn', reading.failureMessage, fields);
+      }
+      pauseMs = pauseAfterFailure(job);
+      job.backOff = { pauseMs, dayStartMs: customer.calendar.dayAt(nowMs).startMs };
+    } else {
+      job.backOff = undefined;
+    }
+    job.dueMs = clock.monotonicMs() + pauseMs;
+    if (reading.isDue(poll, nowMs)) {
+      this.#due.add(job);
+      this.#ticker.wake(job.dueMs);
+    } else if (reading.isShownAtOnce) {
+      // Hundreds of windows in a row need not be rendered one by one: each poll shows them, too.
+      observer.changed(customer.customer);
+    }
   }
 
   async #poll(job: PollJob, stop: AbortController): Promise<void> {
@@ -288,10 +367,12 @@ export class Scheduler {
   /** Takes a slot for a first poll or a baseline. Without one, a renewal waits, and the last minutes are read. */
   #admit(job: PollJob, wanted: Attempt['plan']): Attempt {
     const isBaseline = wanted === 'baseline' || wanted === 'renewal';
-    const hasSlot = (isBaseline || job.phase === 'first') && this.#slots.take(job);
+    const { clock } = this.#options;
+    const mayHave = isBaseline || job.phase === 'first';
+    const hasSlot = mayHave && this.#slots.take(job, clock.monotonicMs());
     const waits = wanted === 'renewal' && !hasSlot;
     if (waits) {
-      this.#slots.waiting.add(job);
+      this.#slots.wait(job);
     }
     const plan = waits ? 'recent' : wanted;
     const priority = wanted === 'breakdown' ? 'optional' : hasSlot ? 'urgent' : 'normal';
@@ -315,18 +396,6 @@ export class Scheduler {
     }
     observer.pollEnded(stream, tookMs / 1000, error?.reason);
     observer.changed(customer.customer);
-  }
-
-  /**
-   * Starts what waits behind the polls, once every customer has ended its first poll. Jobs that wait for a
-   * slot do not stop it: it has a share of its own, so that hanging customers leave the others their branches.
-   */
-  #startBackground(queues = this.#background): void {
-    if (!this.#ticker.isStopped && this.#slots.firstPolls === 0) {
-      for (const run of queues.flatMap((queue) => queue.start(this.#slots.size))) {
-        this.#track(run, () => {});
-      }
-    }
   }
 
   #track(run: Promise<void>, ended: () => void): void {

@@ -48,21 +48,25 @@ export function deadlineMs({ phase, intervalMs }: PollJob, plan: Attempt['plan']
   return plan === 'recent' ? beforeNextMs : Math.max(MIN_TOTALS_DEADLINE_MS, beforeNextMs);
 }
 
-/** Tries a poll until its deadline. Returns the error if the service gave no valid response. */
+/** Tries a poll, or `what`, until its deadline. Returns the error if the service gave no valid response. */
 export async function tryPoll<Outcome>(
   { client }: Pick<PollJob, 'client'>,
   attempt: Omit<Attempt, 'plan'>,
   clock: Clock,
   stop: AbortController,
   poll: (query: Query) => Promise<Outcome>,
+  what = 'a poll',
 ): Promise<Outcome | ServiceError> {
-  const endDeadline = abortAfter(clock, attempt.deadlineMs, stop);
-  const optionalUntilMs = clock.monotonicMs() + attempt.deadlineMs * OPTIONAL_SHARE;
+  const { priority, deadlineMs } = attempt;
+  const endDeadline = abortAfter(clock, deadlineMs, stop, what);
+  const optionalUntilMs = clock.monotonicMs() + deadlineMs * OPTIONAL_SHARE;
   async function query(question: WindowQuery, necessity?: 'optional'): Promise<AggregatedResponse> {
-    if (necessity === 'optional' && clock.monotonicMs() >= optionalUntilMs) {
+    // What is optional as a whole has all of the time.
+    const isPart = necessity === 'optional' && priority !== 'optional';
+    if (isPart && clock.monotonicMs() >= optionalUntilMs) {
       throw new ServiceError('timeout', 'there is no time for an optional request');
     }
-    return client.query(question, stop.signal, attempt.priority);
+    return client.query(question, stop.signal, priority);
   }
   try {
     return await poll(query);

@@ -15,6 +15,7 @@ import { TokenCache } from './auth.ts';
 import { decodeAggregated, decodeFor, decodePage } from './decode.ts';
 import type { ResponseContent } from './decode.ts';
 import { AbortedError, RateLimiter, Semaphore, timeoutOf } from './limits.ts';
+
 import { POLL_RETRIES, RetryAfterGate, withRetries } from './retry.ts';
 import type { RetryPolicy } from './retry.ts';
 import { ServerClock } from './server-clock.ts';
@@ -34,13 +35,14 @@ export function createService(options: ServiceOptions): Service {
   const { config, environment = {}, clock, log } = options;
   const transport = options.transport ?? createTransport(config, environment, clock);
   const limiter = new RateLimiter(config.maxRequestsPerSecond, clock);
-  const semaphore = new Semaphore(config.maxConcurrency, 'all customers', limiter);
-  const optional = new Semaphore(
-    Math.ceil(config.maxConcurrency / 2),
-    'all customers for breakdowns and histories',
-  );
+  const semaphore = new Semaphore({
+    places: config.maxConcurrency,
+    optionalPlaces: Math.ceil(config.maxConcurrency / 2),
+    users: 'all customers',
+    limiter,
+  });
   const serverClock = new ServerClock(clock, log);
-  const shared = { ...options, transport, semaphore, optional, serverClock };
+  const shared = { ...options, transport, semaphore, serverClock };
   return {
     clientFor: (access, retries = POLL_RETRIES) => new Client(shared, access, retries),
     serverClock,
@@ -52,8 +54,6 @@ export function createService(options: ServiceOptions): Service {
 interface SharedService extends ServiceOptions {
   readonly transport: Transport;
   readonly semaphore: Semaphore;
-  /** What optional requests enter first, so that they leave places to the totals. */
-  readonly optional: Semaphore;
   readonly serverClock: ServerClock;
 }
 
@@ -77,7 +77,6 @@ class Client implements ServiceClient {
   readonly #retries: RetryPolicy;
   /** A customer whose requests hang must not take all places of the shared semaphore. */
   readonly #semaphore: Semaphore;
-  readonly #optional = new Semaphore(1, 'this customer for breakdowns and histories');
   readonly #gate: RetryAfterGate;
   readonly #tokens: TokenCache;
   #failures = 0;
@@ -89,7 +88,7 @@ class Client implements ServiceClient {
     // One for people, one for logins, one for what is optional.
     const places =
       shared.config.maxConcurrency >= 4 ? 3 : Math.min(2, shared.config.maxConcurrency);
-    this.#semaphore = new Semaphore(places, 'this customer');
+    this.#semaphore = new Semaphore({ places, optionalPlaces: 1, users: 'this customer' });
     this.#gate = new RetryAfterGate(shared.clock);
     const { authUrl, scope } = shared.config;
     this.#tokens = new TokenCache(access, {
@@ -186,16 +185,12 @@ class Client implements ServiceClient {
     priority: Priority,
     signal?: AbortSignal,
   ): Promise<ExchangeResponse> {
-    const { semaphore, optional } = this.#shared;
-    const isUrgent = priority === 'urgent';
-    const send = (): Promise<ExchangeResponse> =>
-      this.#semaphore.run(
-        () => semaphore.run(() => this.#exchange(request, signal), signal, isUrgent),
-        signal,
-      );
-    return priority === 'optional'
-      ? this.#optional.run(() => optional.run(send, signal), signal)
-      : send();
+    const { semaphore } = this.#shared;
+    return this.#semaphore.run(
+      () => semaphore.run(() => this.#exchange(request, signal), priority, signal),
+      priority,
+      signal,
+    );
   }
 
   /**

@@ -1,6 +1,7 @@
 /** Limits on requests in flight and on requests started per second. */
 import type { Clock } from '../base/clock.ts';
 import { ServiceError, TimeLimitError } from '../base/errors.ts';
+import type { Priority } from './types.ts';
 
 /** Allows at most `perSecond` starts in any second. A fraction counts over longer: 2.5 allows 3 in 1.2 s. */
 export class RateLimiter {
@@ -30,84 +31,122 @@ export class RateLimiter {
   }
 }
 
+/** Whose turn it is while all of them wait: urgent ones have half of the starts, optional ones a sixth. */
+const TURNS: readonly Priority[] = ['urgent', 'normal', 'urgent', 'normal', 'urgent', 'optional'];
+
+export interface SemaphoreOptions {
+  /** Actions at once. */
+  readonly places: number;
+  /** Optional ones among them. */
+  readonly optionalPlaces: number;
+  /** Whose requests take the places, such as "this customer". */
+  readonly users: string;
+  readonly limiter?: RateLimiter;
+}
+
 /**
- * Runs at most `places` actions at once, and starts them no faster than the rate limiter allows. First
- * come, first served, but while urgent ones wait, every other start is of an urgent one.
+ * Runs a limited number of actions at once, and starts them no faster than the rate limiter allows: first
+ * come, first served within a priority, and by turns between them.
  */
 export class Semaphore {
-  readonly #places: number;
-  readonly #users: string;
-  readonly #limiter: RateLimiter | undefined;
+  readonly #options: SemaphoreOptions;
   /** Functions that let a waiter start. In insertion order, so that the first one is the oldest. */
-  readonly #urgent = new Set<() => void>();
-  readonly #ordinary = new Set<() => void>();
-  #lastWasUrgent = false;
+  readonly #waiting = {
+    urgent: new Set<() => void>(),
+    normal: new Set<() => void>(),
+    optional: new Set<() => void>(),
+  };
+  #turn = 0;
   #running = 0;
+  #optional = 0;
   #sleeping = false;
 
-  /** `users` says whose requests take the places, such as "this customer". */
-  constructor(places: number, users: string, limiter?: RateLimiter) {
-    this.#places = places;
-    this.#users = users;
-    this.#limiter = limiter;
+  constructor(options: SemaphoreOptions) {
+    this.#options = options;
   }
 
   /** Returns the action's result. If the signal aborts before the start, throws {@link abortError}. */
-  async run<T>(action: () => Promise<T>, signal?: AbortSignal, urgent = false): Promise<T> {
-    await this.#enter(signal, urgent ? this.#urgent : this.#ordinary);
+  async run<T>(action: () => Promise<T>, priority: Priority, signal?: AbortSignal): Promise<T> {
+    await this.#enter(priority, signal);
     try {
       return await action();
     } finally {
       this.#running -= 1;
+      this.#optional -= Number(priority === 'optional');
       this.#admit();
     }
   }
 
-  async #enter(signal: AbortSignal | undefined, waiting: Set<() => void>): Promise<void> {
+  async #enter(priority: Priority, signal: AbortSignal | undefined): Promise<void> {
     if (signal?.aborted === true) {
-      throw abortError(signal, this.#waitedFor());
+      throw abortError(signal, this.#waitedFor(priority));
     }
     const { promise, resolve } = Promise.withResolvers<void>();
+    const waiting = this.#waiting[priority];
     waiting.add(resolve);
     this.#admit();
     return signal !== undefined && waiting.has(resolve)
       ? untilAborted(promise, signal, () => {
           waiting.delete(resolve);
-          return this.#waitedFor();
+          return this.#waitedFor(priority);
         })
       : promise;
   }
 
-  #waitedFor(): string {
-    return this.#running < this.#places
-      ? 'not sent: service.max_requests_per_second allowed no request'
-      : `not sent: ${this.#running} other requests of ${this.#users} had no complete response`;
+  #waitedFor(priority: Priority): string {
+    const { places, optionalPlaces, users } = this.#options;
+    const isOptional = priority === 'optional' && this.#optional >= optionalPlaces;
+    if (!isOptional && this.#running < places) {
+      return 'not sent: service.max_requests_per_second allowed no request';
+    }
+    const [others, kind] = isOptional
+      ? [this.#optional, ' for breakdowns and histories']
+      : [this.#running, ''];
+    return `not sent: ${others} other requests of ${users}${kind} had no complete response`;
   }
 
   #admit(): void {
-    while (this.#running < this.#places && this.#urgent.size + this.#ordinary.size > 0) {
-      const waitMs = this.#limiter?.start() ?? 0;
+    const { places, limiter } = this.#options;
+    while (this.#running < places) {
+      const turn = this.#nextTurn();
+      if (turn === undefined) {
+        return;
+      }
+      const waitMs = limiter?.start() ?? 0;
       if (waitMs > 0) {
         void this.#admitAfter(waitMs);
         return;
       }
-      this.#lastWasUrgent =
-        this.#ordinary.size === 0 || (this.#urgent.size > 0 && !this.#lastWasUrgent);
-      const waiting = this.#lastWasUrgent ? this.#urgent : this.#ordinary;
-      const [start] = waiting;
+      const priority = TURNS[turn] ?? 'normal';
+      const [start] = this.#waiting[priority];
       if (start !== undefined) {
-        waiting.delete(start);
+        this.#waiting[priority].delete(start);
+        this.#turn = turn + 1;
         this.#running += 1;
+        this.#optional += Number(priority === 'optional');
         start();
       }
     }
+  }
+
+  /** Returns the place in {@link TURNS} of the next one that has a waiter. */
+  #nextTurn(): number | undefined {
+    for (let i = 0; i < TURNS.length; i += 1) {
+      const turn = (this.#turn + i) % TURNS.length;
+      const priority = TURNS[turn] ?? 'normal';
+      const isFull = priority === 'optional' && this.#optional >= this.#options.optionalPlaces;
+      if (!isFull && this.#waiting[priority].size > 0) {
+        return turn;
+      }
+    }
+    return undefined;
   }
 
   /** One timer for all waiters. */
   async #admitAfter(waitMs: number): Promise<void> {
     if (!this.#sleeping) {
       this.#sleeping = true;
-      await this.#limiter?.clock.sleep(waitMs);
+      await this.#options.limiter?.clock.sleep(waitMs);
       this.#sleeping = false;
       this.#admit();
     }

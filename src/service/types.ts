@@ -58,7 +58,7 @@ export interface CustomerClient {
   query(query: WindowQuery, signal: AbortSignal, priority?: Priority): Promise<AggregatedResponse>;
 }
 
-/** How a request is sent while others wait. Requests of totals always find a place beside optional ones. */
+/** How a request is started while others wait: by turns, and optional ones take at most half of the places. */
 export type Priority = 'urgent' | 'normal' | 'optional';
 
 export type ObservedEndpoint = Endpoint | 'token';

@@ -2,11 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import { NO_BRANCHES } from '../../src/counting/branches/branch-state.ts';
 import type { BranchMetrics } from '../../src/counting/customer-metrics.ts';
-import { BACKGROUND_TASKS } from '../../src/polling/background.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
 import { ESTIMATED } from '../support/polled.ts';
 import { SimulatedPeople } from '../support/simulated-people.ts';
-import { jobAt, MINUTE_MS, SchedulerFixture } from './fixture.ts';
+import { MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
@@ -145,19 +144,6 @@ describe('the windows of branches', () => {
     expect(branchOf(polled, fixture.clock.nowMs())?.usual?.people).toBe(0);
     await fixture.clock.advance(23 * HOUR_MS);
     expect(branchOf(polled, fixture.clock.nowMs())?.usual?.people).toBeGreaterThan(100);
-  });
-
-  test('are due for the job of people alone', async () => {
-    await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 7 * HOUR_MS });
-    const { polled } = polledByBranch(fixture);
-    fixture.start([polled]);
-    await fixture.clock.advance(10_000);
-    const nowMs = fixture.clock.nowMs();
-    const [, task] = BACKGROUND_TASKS;
-    const due = (['people', 'logins'] as const).map((stream) =>
-      task?.isDue({ ...jobAt(0), customer: polled.customer, stream }, nowMs),
-    );
-    expect(due).toEqual([true, false]);
   });
 
   test('are requested no more once the customer is gone', async () => {

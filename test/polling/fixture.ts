@@ -20,6 +20,7 @@ type Answer = (question: WindowQuery, signal: AbortSignal) => Promise<Aggregated
 /** A job that is polled every minute and due at an instant of the monotonic clock. */
 export function jobAt(dueMs: number): PollJob {
   return {
+    kind: 'poll',
     customer: customerNamed('riverside'),
     stream: 'people',
     intervalMs: MINUTE_MS,
@@ -28,6 +29,7 @@ export function jobAt(dueMs: number): PollJob {
     phase: 'scheduled',
     dueMs,
     running: undefined,
+    behind: [],
   };
 }
 

@@ -18,7 +18,6 @@ export interface ReceivedRequest {
   readonly body: string;
 }
 
-export type ScriptedServer = Awaited<ReturnType<typeof startScriptedServer>>;
 export type Responder = (request: ReceivedRequest, response: ServerResponse) => void;
 
 export const LOOPBACK = { host: '127.0.0.1', port: 0 };
