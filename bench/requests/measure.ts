@@ -32,6 +32,10 @@ const HOUR_MS = 60 * MINUTE_MS;
 const INTERVAL_MS = MINUTE_MS;
 /** A Tuesday. */
 const START_MS = Date.UTC(2026, 2, 10);
+const TIMEZONE = 'Europe/Copenhagen';
+const UNCOUNTED_HOURS = 2;
+/** Among the counted hours, the one in which the day starts. */
+const DAY_START_HOUR = 1;
 const SEED = 9;
 
 /** What the service's document leaves open, and what costs most bytes. */
@@ -48,16 +52,37 @@ export async function measureRequests(
   const rows: Measured[] = [];
   for (const [name, conventions] of Object.entries(CONVENTIONS)) {
     const day = await simulate(conventions, settings);
-    const perInterval = day.requests / (customers * ((hours * HOUR_MS) / INTERVAL_MS));
+    const perHour = customers * (HOUR_MS / INTERVAL_MS);
+    const atRest = medianOf(day.requestsByHour) / perHour;
+    const atDayStart = (day.requestsByHour[DAY_START_HOUR] ?? NaN) / perHour;
+    const ofPast = day.requestsOfPast / customers;
     const kib = medianOf(day.bytes) / 1_024;
-    progress(`requests, ${name}: ${perInterval.toFixed(3)} an interval, ${kib.toFixed(2)} KiB`);
+    progress(
+      `requests, ${name}: ${atRest.toFixed(3)} an interval, ${atDayStart.toFixed(3)} when a day starts, ` +
+        `${ofPast.toFixed(2)} of the past, ${kib.toFixed(2)} KiB`,
+    );
+    const subject = `a customer and interval, two streams, ${customers} customers`;
     rows.push(
       {
-        bar: `Requests a customer and interval, two streams, ${hours} simulated hours of ${customers} customers, ${name}`,
-        ours: perInterval.toFixed(3),
+        bar: `Requests ${subject}, median of ${hours} simulated hours, ${name}`,
+        ours: atRest.toFixed(3),
         peer: '–',
-        value: perInterval,
+        value: atRest,
         limit: 2.2,
+      },
+      {
+        bar: `Requests ${subject}, in the hour in which a day starts, ${name}`,
+        ours: atDayStart.toFixed(3),
+        peer: '–',
+        value: atDayStart,
+        limit: 2.5,
+      },
+      {
+        bar: `Requests of the past a customer and night, nothing changed, ${name}`,
+        ours: ofPast.toFixed(2),
+        peer: '–',
+        value: ofPast,
+        limit: 3,
       },
       {
         bar: `Bytes of a response, median, ${name}`,
@@ -72,7 +97,9 @@ export async function measureRequests(
 }
 
 interface SimulatedDay {
-  readonly requests: number;
+  readonly requestsByHour: readonly number[];
+  /** Those with an end: polls have none. */
+  readonly requestsOfPast: number;
   readonly bytes: readonly number[];
 }
 
@@ -89,7 +116,7 @@ async function simulate(
     customers: Array.from({ length: customers }, (_, i) => ({
       clientId: `client-${i}`,
       clientSecret: `secret-${i}`,
-      library: drawLibrary(SEED, 1_001 + i, { name: `library-${i}` }),
+      library: { ...drawLibrary(SEED, 1_001 + i, { name: `library-${i}` }), timezone: TIMEZONE },
     })),
   });
   const polling = {
@@ -99,6 +126,7 @@ async function simulate(
   };
   const rest = { streams: ['people', 'logins'], breakdowns: [] } as const;
   let requests = 0;
+  let requestsOfPast = 0;
   const bytes: number[] = [];
   const exporter = startExporter(configOf(service, polling, rest), {
     clock: virtual.process(),
@@ -108,6 +136,7 @@ async function simulate(
     exchange(request) {
       const response = toResponse(service.handle(toSimulated(request)));
       requests += 1;
+      requestsOfPast += Number(new URL(request.url).searchParams.has('to'));
       // Tokens are requests, and not responses of the service's data.
       if (request.form === undefined) {
         bytes.push(response.body.length);
@@ -117,15 +146,18 @@ async function simulate(
     observer: { pollEnded() {}, changed() {} },
   });
   // Into the steady state, baselines included.
-  await virtual.advance(2 * HOUR_MS);
-  requests = 0;
+  await virtual.advance(UNCOUNTED_HOURS * HOUR_MS);
+  requestsOfPast = 0;
   bytes.length = 0;
+  const requestsByHour: number[] = [];
   for (let hour = 0; hour < hours; hour += 1) {
+    requests = 0;
     await virtual.advance(HOUR_MS);
+    requestsByHour.push(requests);
     // Whoever else measures in this process has its turn.
     await wait(0);
   }
   // What is under way waits for a clock that stands still: it cannot be waited for.
   void exporter.stop();
-  return { requests, bytes };
+  return { requestsByHour, requestsOfPast, bytes };
 }
