@@ -70,7 +70,7 @@ export function doorFaults() {
   return states(
     22,
     'Suspected door faults',
-    'What the exporter suspects of the chosen branches. A school class that is inside can look like missing exits for a while.',
+    'What the exporter suspects of the chosen branches: what makes the counts of the day wrong.',
   )
     .span(8)
     .height(9)

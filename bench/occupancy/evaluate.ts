@@ -1,7 +1,13 @@
 /**
  * One library in every regime: the errors of the estimate and of the raw occupancy on the last 42 of 84
- * days, in opening hours, each minute with what was known at that minute.
+ * days, in opening hours, each seventh minute with what was known at that minute.
  */
+import { DAY_MS, MINUTE_MS } from '../../src/base/duration.ts';
+import { PAST_WINDOW_MS } from '../../src/counting/branches/branch-day.ts';
+import { Calendar } from '../../src/counting/calendar/calendar.ts';
+import type { Span } from '../../src/counting/calendar/calendar.ts';
+import { Zone } from '../../src/counting/calendar/zone.ts';
+import { doorFault } from '../../src/counting/occupancy/door-fault.ts';
 import {
   HISTORY_DAYS,
   learnDoors,
@@ -9,19 +15,14 @@ import {
   QUARTER_MS,
   QUARTERS_PER_DAY,
 } from '../../src/counting/occupancy/door-model.ts';
-import type { DoorModel } from '../../src/counting/occupancy/door-model.ts';
-import {
-  continueEstimate,
-  estimateFrom,
-  START_OF_DAY,
-  UNKNOWN_HOURS,
-} from '../../src/counting/occupancy/estimate.ts';
+import { estimateInside } from '../../src/counting/occupancy/estimate.ts';
 import type { Estimate } from '../../src/counting/occupancy/estimate.ts';
+import { createHistory, pastDays } from '../../src/counting/occupancy/history.ts';
 import { nextOccupancy } from '../../src/counting/occupancy/occupancy.ts';
+import { usualPeople } from '../../src/counting/occupancy/usual.ts';
 import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
-import { DAY_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { countPasses } from '../../src/simulator/traffic.ts';
-import { estimateByWindow, pastDayByHour, sumsByStep } from './by-window.ts';
+import { countedByWindow, pastDayByHour, sumsByStep } from './by-window.ts';
 import type { SumsByStep } from './by-window.ts';
 import { drawBurst, equip, groupShareOf, passesFor, REGIMES } from './regimes.ts';
 import type { Regime } from './regimes.ts';
@@ -30,6 +31,9 @@ import type { BenchLibrary, LibraryName, OpenDay, VisitorPass } from './visitors
 
 const EVALUATED_FROM_DAY = 42;
 const MINUTES_PER_DAY = 1_440;
+/** A window of a branch is a quarter-hour, so that every distance from its end occurs. */
+const EVERY_MINUTES = 7;
+const CALENDAR = new Calendar(new Zone('UTC'), { hour: 0, minute: 0 });
 
 /** Sums over the evaluated minutes; errors are squared. */
 export interface ErrorSums {
@@ -62,15 +66,13 @@ interface Counts {
   readonly exited: number[];
 }
 
+function spanOf(day: number): Span {
+  return { startMs: day * DAY_MS, endMs: (day + 1) * DAY_MS };
+}
+
 function dayOf(day: number, { entered, exited }: Counts, stepMs = QUARTER_MS): DayCounts {
-  return {
-    day: { startMs: 0, endMs: DAY_MS },
-    weekday: day % 7,
-    stepMs,
-    first: 0,
-    counts: [Float64Array.from(entered), Float64Array.from(exited)],
-    before: [0, 0],
-  };
+  const counts = [Float64Array.from(entered), Float64Array.from(exited)];
+  return { day: spanOf(day), weekday: day % 7, stepMs, first: 0, counts, before: [0, 0] };
 }
 
 interface CountsOfDay {
@@ -139,30 +141,46 @@ function evaluate(
     branch: 0,
   };
   const noDay = noCounts(QUARTERS_PER_DAY);
-  const historyByHour = Array.from({ length: DAYS }, (_, day) => pastDayByHour(day % 7, noDay));
-  const history = Array.from({ length: DAYS }, (_, day) => dayOf(day, noCounts(QUARTERS_PER_DAY)));
+  const historyByHour = Array.from({ length: DAYS }, (_, day) => pastDayByHour(spanOf(day), noDay));
+  const history = Array.from({ length: DAYS }, (_, day) => dayOf(day, noDay));
   for (const { day, open, passes, inside } of days) {
     const counted = countDay(library, regime, seed, day, open, passes);
     history[day] = dayOf(day, counted.byQuarter);
-    historyByHour[day] = pastDayByHour(day % 7, counted.byQuarter);
+    historyByHour[day] = pastDayByHour(spanOf(day), counted.byQuarter);
     if (day >= EVALUATED_FROM_DAY) {
-      const model = learnDoors(history.slice(day - HISTORY_DAYS, day), day % 7);
+      const estimate = estimator(day, history, QUARTER_MS);
+      const estimateBranch = estimator(day, historyByHour, PAST_WINDOW_MS);
+      const sumsAt = releasedSums(counted);
       const opens = minuteOf(open.opensMs);
       const closes = open.closesMs === Infinity ? MINUTES_PER_DAY : minuteOf(open.closesMs);
-      const branchModel = learnDoors(historyByHour.slice(day - HISTORY_DAYS, day), day % 7);
-      const branch = branchModel.emptiesAtNight
-        ? estimateByWindow(branchModel, closes, releasedSums(counted))
-        : undefined;
-      for (const { minute, raw, estimate } of shownUntil(closes, model, counted)) {
-        if (minute >= opens) {
-          const actual = inside[minute] ?? 0;
-          addMinute(sums, actual, raw, estimate);
-          addBranchMinute(sums, actual, raw, branch?.get(minute + 1));
-        }
+      for (const { minute, raw, known } of knownUntil(opens, closes, day, counted)) {
+        const actual = inside[minute] ?? 0;
+        const byWindow = countedByWindow(spanOf(day), minute + 1, sumsAt);
+        addMinute(sums, actual, raw, estimate(known, minute + 1));
+        addBranchMinute(sums, actual, raw, estimateBranch(byWindow, minute + 1));
       }
     }
   }
   return sums;
+}
+
+/** Returns a function that estimates from the counts of a day after some minutes, by all days before. */
+function estimator(
+  day: number,
+  all: readonly DayCounts[],
+  windowMs: number,
+): (counts: DayCounts, minute: number) => Estimate | undefined {
+  const days = all.slice(day - HISTORY_DAYS, day);
+  const people = createHistory(CALENDAR, spanOf(day), days, windowMs);
+  const past = { people, calendar: CALENDAR, openSpans: (open: Span) => [open] };
+  const model = learnDoors(pastDays(people), people.weekday);
+  return (counts, minute) => {
+    const endMs = counts.day.startMs + minute * MINUTE_MS;
+    const today = { counts, atMs: endMs, endMs, lastSeenMs: undefined };
+    return model.emptiesAtNight && doorFault(past, today, usualPeople(past, today)) === undefined
+      ? estimateInside(model, counts, endMs, past.openSpans(counts.day))
+      : undefined;
+  };
 }
 
 function countDay(
@@ -194,35 +212,32 @@ function countDay(
   return { byQuarter, byMinute, late };
 }
 
-interface Shown {
+/** What was known after a minute. */
+interface Known {
   readonly minute: number;
   readonly raw: number;
-  readonly estimate: Estimate | undefined;
+  readonly known: DayCounts;
 }
 
-/** Yields what was shown at each minute of a day. Late counts change the minutes before, as in the exporter. */
-function* shownUntil(
+/** Yields what was known at each seventh minute. Late counts change the minutes before, as in the exporter. */
+function* knownUntil(
+  firstMinute: number,
   endMinute: number,
-  model: DoorModel,
+  day: number,
   { byMinute, late }: CountsOfDay,
-): Generator<Shown> {
-  let known = byMinute;
+): Generator<Known> {
+  let counts = byMinute;
   const releases = [0, ...late.keys()].toSorted((a, b) => a - b);
   for (const [i, fromMinute] of releases.entries()) {
     const toMinute = Math.min(releases[i + 1] ?? endMinute, endMinute);
-    known = plus(known, late.get(fromMinute));
-    const minutes = dayOf(0, known, MINUTE_MS);
-    let state = START_OF_DAY;
+    counts = plus(counts, late.get(fromMinute));
+    const known = dayOf(day, counts, MINUTE_MS);
     let raw = 0;
     for (let minute = 0; minute < toMinute; minute++) {
-      const [entered = 0, exited = 0] = [known.entered[minute], known.exited[minute]];
-      raw = nextOccupancy(raw, entered, exited);
-      if (model.emptiesAtNight) {
-        state = continueEstimate(model, state, minutes, minute + 1, UNKNOWN_HOURS);
-      }
-      if (minute >= fromMinute) {
-        const estimate = model.emptiesAtNight ? estimateFrom(model, state) : undefined;
-        yield { minute, raw, estimate };
+      raw = nextOccupancy(raw, counts.entered[minute] ?? 0, counts.exited[minute] ?? 0);
+      const isEvaluated = (minute + 1) % EVERY_MINUTES === 0;
+      if (isEvaluated && minute >= Math.max(fromMinute, firstMinute)) {
+        yield { minute, raw, known };
       }
     }
   }

@@ -3,7 +3,8 @@ import type { Breakdown, CounterName, Stream } from '../base/model.ts';
 import { MINUTE_MS } from '../base/duration.ts';
 import type { Span } from './calendar/calendar.ts';
 import type { DoorModel } from './occupancy/door-model.ts';
-import type { DoorFault, Estimate } from './occupancy/estimate.ts';
+import type { DoorFault } from './occupancy/door-fault.ts';
+import type { Estimate } from './occupancy/estimate.ts';
 import type { Health } from './totals/health.ts';
 import type { Mark } from './high-water-marks.ts';
 import type { OpeningHours } from './calendar/opening-hours.ts';
@@ -61,7 +62,7 @@ export interface CustomerMetrics extends SiteMetrics {
 /** The estimate of one day; what is not known, or switched off, is undefined. */
 export interface EstimateMetrics {
   readonly people: Estimate | undefined;
-  /** The suspected fault of the doors; `none` if they are watched and nothing is suspected. */
+  /** What makes the counts of today wrong: then `people` is undefined. `none` where an estimate is possible. */
   readonly fault: DoorFault | 'none' | undefined;
   /** Whether the directions differ by more than can be learned. */
   readonly isUnbalanced: boolean | undefined;

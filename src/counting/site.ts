@@ -12,21 +12,30 @@ import type {
   SiteDescription,
   SiteMetrics,
 } from './customer-metrics.ts';
+import { doorFault } from './occupancy/door-fault.ts';
+import type { DoorFault } from './occupancy/door-fault.ts';
 import { learnDoors } from './occupancy/door-model.ts';
+import type { DoorModel } from './occupancy/door-model.ts';
+import { estimateInside } from './occupancy/estimate.ts';
+import type { Estimate } from './occupancy/estimate.ts';
 import type { CountsToday } from './rows/day-counts.ts';
 import { pastDays } from './occupancy/history.ts';
 import type { History } from './occupancy/history.ts';
 import { CURVE_STEP_MS, occupancyAt, occupancyCurve } from './occupancy/occupancy.ts';
-import { estimateToday, hoursOf } from './occupancy/today-estimate.ts';
-import type { DayDoors, TodayEstimate } from './occupancy/today-estimate.ts';
 import { usualPeople } from './occupancy/usual.ts';
 import type { SitePast, UsualPeople } from './occupancy/usual.ts';
 
 /** What the order of today's minutes shows of the people inside. */
 interface Inside {
   readonly occupancy: number;
-  /** Undefined while the doors are not known. */
-  readonly estimate: TodayEstimate | undefined;
+  /** Undefined while the doors are not known, and where the building does not empty at night. */
+  readonly estimate: Estimate | undefined;
+}
+
+/** What the past says about the newest counts. */
+interface Expected {
+  readonly usual: UsualPeople;
+  readonly fault: DoorFault | undefined;
 }
 
 export class Site {
@@ -34,12 +43,11 @@ export class Site {
   readonly #calendar: Calendar;
   readonly #timezone: string;
   #description: SiteDescription;
-  #learned: Pick<DayDoors, 'day' | 'model'> | undefined;
-  #doors: DayDoors | undefined;
+  #learned: { readonly day: Span; readonly model: DoorModel } | undefined;
   /** At the newest counts; undefined if keys cannot be parsed. */
   #inside: Inside | undefined;
   /** At the newest counts. Computed when needed, because their history may come later. */
-  #usual: UsualPeople | undefined;
+  #expected: Expected | undefined;
 
   /** `timezone` is that of the opening hours. */
   constructor(calendar: Calendar, timezone: string, description: SiteDescription) {
@@ -52,7 +60,7 @@ export class Site {
   setDescription(description: SiteDescription): void {
     this.#description = description;
     this.#learn();
-    this.#usual = undefined;
+    this.#expected = undefined;
   }
 
   /** Returns whether it is open; undefined without opening hours. */
@@ -65,7 +73,7 @@ export class Site {
     this.days.historyRead(history);
     this.#learned = undefined;
     this.#learn();
-    this.#usual = undefined;
+    this.#expected = undefined;
   }
 
   /** Takes newer accepted counts. */
@@ -78,7 +86,7 @@ export class Site {
   countsChanged(): void {
     const { today } = this.days;
     this.#inside = today && this.#insideOf(today);
-    this.#usual = undefined;
+    this.#expected = undefined;
   }
 
   /** What is known before today; undefined until its history is. */
@@ -105,13 +113,14 @@ export class Site {
     const isFresh = this.#isFreshAt(nowMs);
     const isToday = this.days.newest?.day.startMs === this.#calendar.dayAt(nowMs).startMs;
     const inside = isFresh && isToday ? this.#inside : undefined;
-    const usual = isFresh ? this.#usualNow() : undefined;
+    const expected = isFresh ? this.#expectedNow() : undefined;
+    const usual = expected?.usual;
     return {
       capacity: this.#description.capacity,
       open: this.isOpenAt(nowMs),
       staffed: this.#description.staffedHours?.isOpenAt(nowMs, this.#timezone),
       occupancy: inside?.occupancy,
-      estimate: this.#estimateAt(nowMs, inside?.estimate),
+      estimate: this.#estimateAt(nowMs, inside?.estimate, expected?.fault),
       usual: usual && (isToday ? usual : { ...usual, entriesToday: undefined }),
     };
   }
@@ -133,29 +142,35 @@ export class Site {
   }
 
   #insideOf({ counts, endMs }: CountsToday): Inside {
-    const doors = this.#doorsOf(counts.day);
+    const { day } = counts;
+    const { day: learnedFor, model } = this.#learned ?? {};
     return {
       occupancy: occupancyAt(counts, endMs),
-      estimate: doors && estimateToday(doors, counts, endMs, this.#inside?.estimate),
+      estimate:
+        model?.emptiesAtNight === true && learnedFor?.startMs === day.startMs
+          ? estimateInside(model, counts, endMs, this.#openSpansOf(day))
+          : undefined,
     };
   }
 
-  #usualNow(): UsualPeople | undefined {
+  #expectedNow(): Expected | undefined {
     const {
       past,
       days: { today },
     } = this;
-    if (this.#usual === undefined && past !== undefined && today !== undefined) {
+    if (this.#expected === undefined && past !== undefined && today !== undefined) {
       const usual = usualPeople(past, today);
       const hasHours = this.#description.openingHours !== undefined;
-      this.#usual = hasHours ? usual : { ...usual, openSinceLastSeenMs: undefined };
+      this.#expected = {
+        usual: hasHours ? usual : { ...usual, openSinceLastSeenMs: undefined },
+        fault: doorFault(past, today, usual),
+      };
     }
-    return this.#usual;
+    return this.#expected;
   }
 
   /** Learns the doors, if they are needed and the history was read. */
   #learn(): void {
-    this.#doors = undefined;
     if (!this.#description.estimate) {
       this.#learned = undefined;
       return;
@@ -171,29 +186,20 @@ export class Site {
     }
   }
 
-  /** Returns the doors on a day; undefined until they are learned, and where the building does not empty at night. */
-  #doorsOf(day: Span): DayDoors | undefined {
-    const { startMs } = day;
-    if (this.#learned?.day.startMs !== startMs || !this.#learned.model.emptiesAtNight) {
-      return undefined;
-    }
-    if (this.#doors?.day.startMs !== startMs) {
-      const hours = hoursOf(day, this.#openSpansOf(day));
-      this.#doors = { ...this.#learned, hours };
-    }
-    return this.#doors;
-  }
-
   /** The ratio of the day before stays until that of the day is known. */
-  #estimateAt(nowMs: number, estimate: TodayEstimate | undefined): EstimateMetrics {
+  #estimateAt(
+    nowMs: number,
+    people: Estimate | undefined,
+    fault: DoorFault | undefined,
+  ): EstimateMetrics {
     const today = this.#calendar.dayAt(nowMs);
     const learned = this.#learned;
     if (learned === undefined || learned.day.startMs < this.#calendar.dayBefore(today).startMs) {
       return NO_ESTIMATE;
     }
     return {
-      people: estimate?.estimate,
-      fault: estimate && (estimate.fault ?? 'none'),
+      people: fault === undefined ? people : undefined,
+      fault: people && (fault ?? 'none'),
       ...doorMetrics(learned.model),
     };
   }

@@ -6,7 +6,7 @@
 import { ALL_COUNTERS, BREAKDOWNS, COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
 import type { Breakdown, Stream } from '../base/model.ts';
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';
-import { DOOR_FAULTS } from '../counting/occupancy/estimate.ts';
+import { DOOR_FAULTS } from '../counting/occupancy/door-fault.ts';
 import { CUSTOMER, SITES, keysOf, labelledSeriesOf, seriesOf, writeLabels } from './family.ts';
 import type { Family } from './family.ts';
 
@@ -38,7 +38,7 @@ const NOT_POLLED_IN_PERIOD = 'until the first accepted poll of the counting peri
 const NOT_POLLED_TODAY = 'until the first accepted poll of the day';
 const NO_ESTIMATE =
   'like library_occupancy_people, until the history of the day is read, where the building does not ' +
-  'empty at night, while entries or all counts are missing, and with estimate: false';
+  'empty at night, while library_door_suspect has a kind other than unbalanced, and with estimate: false';
 const NO_RATIO = 'before three days with at least 40 counts, and with estimate: false';
 
 const ESTIMATE_FAMILIES: readonly Family[] = [

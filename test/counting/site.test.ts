@@ -35,7 +35,7 @@ const USUAL_DAY: Minutes = Object.fromEntries(
   Array.from({ length: 32 }, (_, quarter) => [240 + quarter * 15, [5, 5]]),
 );
 
-function historyBefore(day: Span, minutes: Minutes = USUAL_DAY): History {
+function historyBefore(day: Span, minutes: Minutes = USUAL_DAY, yesterday = minutes): History {
   const days: Span[] = [];
   for (let before = day; days.length < 28;) {
     before = CALENDAR.dayBefore(before);
@@ -44,7 +44,7 @@ function historyBefore(day: Span, minutes: Minutes = USUAL_DAY): History {
   return createHistory(
     CALENDAR,
     day,
-    days.map((past) => dayOf(past, minutes)),
+    days.map((past) => dayOf(past, past.endMs === day.startMs ? yesterday : minutes)),
   );
 }
 
@@ -315,4 +315,73 @@ test('an estimate that a reload switches on is learned from the history that was
   expect(library.metricsAt(TODAY.startMs + 8 * HOUR_MS).estimate.ratio?.value).toBe(1);
   library.setDescription(UNESTIMATED);
   expect(library.metricsAt(TODAY.startMs + DAY_MS / 3).estimate.ratio).toBeUndefined();
+});
+
+describe('an estimate', () => {
+  /** So many people in each quarter-hour between two minutes of the day. */
+  function passes(from: number, until: number, counts: readonly number[]): Minutes {
+    const quarters = Array.from({ length: (until - from) / 15 }, (_, i) => from + 15 * i);
+    return Object.fromEntries(quarters.map((minute) => [minute, counts]));
+  }
+
+  function estimated(minute: number, minutes: Minutes, history = historyBefore(TODAY)) {
+    const library = customer(['people'], ESTIMATED);
+    library.historyRead('people', history);
+    poll(library, minute, minutes);
+    return library;
+  }
+
+  const NO_EXITS = { ...passes(240, 375, [5, 5]), ...passes(375, 720, [5, 0]) };
+  const NO_ENTRIES = { ...passes(240, 375, [5, 5]), ...passes(375, 720, [0, 5]) };
+  const FEW_ENTRIES = { ...passes(240, 375, [5, 5]), ...passes(450, 720, [1, 0]) };
+  const NOBODY = passes(240, 600, [5, 5]);
+  const AGAIN = passes(600, 720, [5, 5]);
+
+  /** 5 enter and 5 leave in each quarter-hour; a span of missed people ends an hour before a count. */
+  test.each<[string, Minutes, number, string]>([
+    ['as usual', USUAL_DAY, 700, 'none'],
+    ['after 9 missed people', NOBODY, 673, 'none'],
+    ['after 10 missed people', NOBODY, 675, 'silent'],
+    ['once somebody is counted', { ...NOBODY, 700: [1, 0] }, 701, 'none'],
+    ['after 5 missed exits', NO_EXITS, 464, 'none'],
+    ['after 6 missed exits', NO_EXITS, 466, 'exits_missing'],
+    ['of 5 people since the last exit', FEW_ENTRIES, 524, 'none'],
+    ['of 6 people since the last exit', FEW_ENTRIES, 526, 'exits_missing'],
+    ['after exits were missed', { ...NO_EXITS, ...AGAIN }, 700, 'exits_missing'],
+    ['after entries were missed', { ...NO_ENTRIES, ...AGAIN }, 700, 'entries_missing'],
+    ['after 5 missed entries', NO_ENTRIES, 464, 'none'],
+    ['after 6 missed entries', NO_ENTRIES, 466, 'entries_missing'],
+  ])('%s has the fault', (_, minutes, minute, fault) => {
+    const { estimate } = estimated(minute, minutes).metricsAt(TODAY.startMs + minute * MINUTE_MS);
+    expect(estimate.fault).toBe(fault);
+    expect(estimate.people !== undefined).toBe(fault === 'none');
+  });
+
+  test.each([
+    [1, 'exits_missing'],
+    [300, 'none'],
+  ])('after a day without exits has at minute %i the fault %s', (minute, fault) => {
+    const history = historyBefore(TODAY, USUAL_DAY, NO_EXITS);
+    const library = estimated(minute, minute === 1 ? {} : USUAL_DAY, history);
+    expect(library.metricsAt(TODAY.startMs + minute * MINUTE_MS).estimate.fault).toBe(fault);
+  });
+
+  test('follows the age of the poll and the day, the ratio stays until the day after', () => {
+    const library = estimated(480, USUAL_DAY);
+    const [fresh, old, tomorrow, later] = [480, 496, 24 * 60 + 1, 48 * 60 + 1].map(
+      (minute) => library.metricsAt(TODAY.startMs + minute * MINUTE_MS).estimate,
+    );
+    expect(fresh).toMatchObject({ people: { people: 0 }, fault: 'none', isEstimable: true });
+    expect(old).toMatchObject({ people: undefined, fault: undefined, ratio: { value: 1 } });
+    expect(tomorrow).toMatchObject({ people: undefined, fault: undefined, ratio: { value: 1 } });
+    expect(later?.ratio).toBeUndefined();
+  });
+
+  test('is absent in a building that does not empty at night', () => {
+    const night = historyBefore(TODAY, { ...USUAL_DAY, 1430: [9, 9] });
+    const { estimate } = estimated(480, USUAL_DAY, night).metricsAt(
+      TODAY.startMs + 480 * MINUTE_MS,
+    );
+    expect(estimate).toMatchObject({ people: undefined, fault: undefined, isEstimable: false });
+  });
 });

@@ -448,10 +448,6 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     { [EXPECTED_OUT]: missed(1) },
     { LibraryDirectionSilent: 155 },
   ],
-  'a school class is inside: the exporter suspects missing exits': [
-    { 'library_door_suspect{kind="exits_missing"}': between(60, 120, 1, 0) },
-    {},
-  ],
   'a tenth of the usual people come in': [
     { [IN_TODAY]: (minute) => 100 + minute / 10 },
     { LibraryFarBelowUsual: 120 },

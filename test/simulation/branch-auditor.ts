@@ -5,8 +5,7 @@
  */
 import { learnDoors } from '../../src/counting/occupancy/door-model.ts';
 import type { DoorModel } from '../../src/counting/occupancy/door-model.ts';
-import { UNKNOWN_HOURS } from '../../src/counting/occupancy/estimate.ts';
-import { estimateToday } from '../../src/counting/occupancy/today-estimate.ts';
+import { estimateInside } from '../../src/counting/occupancy/estimate.ts';
 import { dayStart, wallMs } from '../acceptance/local-time.ts';
 import { branchRecords } from '../support/ground-truth.ts';
 import type { BranchRecord } from '../support/ground-truth.ts';
@@ -242,7 +241,6 @@ export function createBranchAuditor({
       return;
     }
     const day = { startMs: dayMs, endMs: dayMs + DAY_MS };
-    const doors = { day, model, hours: UNKNOWN_HOURS };
     for (const { counted, fromMs, toMs } of possibleCounts(dayMs, records)) {
       const lastMinute = Math.ceil((toMs + MINUTE_MS - dayMs) / MINUTE_MS);
       const firstMinute = Math.ceil((fromMs - tookMs - dayMs) / MINUTE_MS);
@@ -251,8 +249,8 @@ export function createBranchAuditor({
         if (finishedWindows(endMs, dayMs) === counted.windows.length) {
           const minutes = minutesOf(counted, minute);
           const today = { ...minutes, day, weekday: 0, before: [0, 0] };
-          const { estimate } = estimateToday(doors, today, endMs, undefined);
-          const values = [estimate?.people, estimate?.lower, estimate?.upper];
+          const estimate = estimateInside(model, today, endMs, [day]);
+          const values = [estimate.people, estimate.lower, estimate.upper];
           if ([people, lower, upper].every((value, i) => isNear(value, values[i]))) {
             return;
           }

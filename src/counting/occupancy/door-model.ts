@@ -25,7 +25,6 @@ export interface DoorModel {
   readonly departures: DeparturePattern | undefined;
   /** False if people are counted around the day's start, when the building should be empty. */
   readonly emptiesAtNight: boolean;
-  readonly usableDays: number;
   /** Busy days whose entries and exits differ too much to learn from: a direction was dead. */
   readonly rejectedDays: number;
   /** Whether {@link MIN_UNBALANCED_DAYS} of the last seven days were such. */
@@ -36,15 +35,8 @@ export interface DoorModel {
 export interface DeparturePattern {
   /** Probability that a person inside leaves within one minute of the quarter-hour. */
   readonly leaveProbability: Float64Array;
-  /** From this quarter-hour on nobody is usually counted. */
-  readonly quietFromQuarter: number;
   /** How much more the exits of a day vary than those of independent people; at least 1. */
   readonly dispersion: number;
-  /** Relative error of an occupancy computed from entries and {@link leaveProbability} alone. */
-  readonly modelError: number;
-  /** Usual entries and exits together; 0 while unknown. */
-  readonly usualCounts: Float64Array;
-  readonly usualEntries: Float64Array;
 }
 
 /** A past day: its weekday, and its counts by quarter-hour or a shorter step. */
@@ -151,7 +143,6 @@ export function learnDoors(days: readonly PastDay[], weekday: number): DoorModel
         ? learnDepartures(usable, weekday)
         : undefined,
     emptiesAtNight: emptiesAtNight(all),
-    usableDays: usable.length,
     rejectedDays: rejected.length,
     isUnbalanced:
       rejected.filter(({ index }) => index >= days.length - 7).length >= MIN_UNBALANCED_DAYS,
@@ -291,31 +282,13 @@ function combine(a: Measured, b: Measured): Measured {
 /** A past day, scaled to end with nobody inside. */
 interface BalancedDay {
   readonly isSameWeekday: boolean;
-  readonly entered: Float64Array;
   readonly exited: Float64Array;
-  /** People inside at the start of each quarter-hour. */
-  readonly inside: readonly number[];
-  /** People who could leave in it: half of those who enter in it are counted. */
+  /** People who could leave in a quarter-hour: half of those who enter in it are counted. */
   readonly couldLeave: readonly number[];
 }
 
 function learnDepartures(days: readonly SummedDay[], weekday: number): DeparturePattern {
-  const sameWeekday = days.filter((day) => day.weekday === weekday);
-  const isUsualKnown = sameWeekday.length >= MIN_WEEKDAY_DAYS;
-  function usual(counts: (day: SummedDay) => ArrayLike<number>): number[] {
-    return isUsualKnown
-      ? sumByQuarter(sameWeekday.map(counts)).map((total) => total / sameWeekday.length)
-      : byQuarter(() => 0);
-  }
-  const usualEntries = usual(({ entered }) => entered);
-  const usualExits = usual(({ exited }) => exited);
-  const usualCounts = byQuarter(
-    (quarter) => countOf(usualEntries, quarter) + countOf(usualExits, quarter),
-  );
-  const quietFromQuarter = isUsualKnown
-    ? usualCounts.findLastIndex((counts) => counts >= QUIET_COUNTS) + 1
-    : QUARTERS_PER_DAY;
-
+  const quietFromQuarter = quietFrom(days.filter((day) => day.weekday === weekday));
   const balanced = days.map((day) => balance(day, weekday));
   const ofAllDays = leaveProbability(balanced, 1, () => 0);
   const ofWeekday = leaveProbability(
@@ -328,28 +301,31 @@ function learnDepartures(days: readonly SummedDay[], weekday: number): Departure
   );
   return {
     leaveProbability: Float64Array.from(ofToday, perMinute),
-    quietFromQuarter,
-    ...learnVariability(balanced, ofToday, ofAllDays),
-    usualCounts: Float64Array.from(usualCounts),
-    usualEntries: Float64Array.from(usualEntries),
+    dispersion: learnDispersion(balanced, ofToday, ofAllDays),
   };
+}
+
+/** Returns the quarter-hour from which on nobody is usually counted on a weekday. */
+function quietFrom(days: readonly SummedDay[]): number {
+  if (days.length < MIN_WEEKDAY_DAYS) {
+    return QUARTERS_PER_DAY;
+  }
+  const counts = sumByQuarter(days.flatMap(({ entered, exited }) => [entered, exited]));
+  return counts.findLastIndex((sum) => sum >= QUIET_COUNTS * days.length) + 1;
 }
 
 function balance(day: SummedDay, weekday: number): BalancedDay {
   const entryScale = Math.exp(Math.max(0, -day.logRatio));
   const exitScale = Math.exp(Math.max(0, day.logRatio));
-  const entered = day.entered.map((count) => count * entryScale);
   const exited = day.exited.map((count) => count * exitScale);
-  let people = 0;
-  const inside = byQuarter((quarter) => {
-    const atStart = people;
-    people += countOf(entered, quarter) - countOf(exited, quarter);
-    return atStart;
+  let inside = 0;
+  const couldLeave = byQuarter((quarter) => {
+    const entered = countOf(day.entered, quarter) * entryScale;
+    const atStart = inside;
+    inside += entered - countOf(exited, quarter);
+    return Math.max(0, atStart + entered / 2);
   });
-  const couldLeave = byQuarter((quarter) =>
-    Math.max(0, countOf(inside, quarter) + countOf(entered, quarter) / 2),
-  );
-  return { isSameWeekday: day.weekday === weekday, entered, exited, inside, couldLeave };
+  return { isSameWeekday: day.weekday === weekday, exited, couldLeave };
 }
 
 /** By quarter-hour; `priorPeople` who leave with the probability `prior` are added. */
@@ -367,37 +343,26 @@ function leaveProbability(
 }
 
 /** Over whole days, because the stays of one day vary together. */
-function learnVariability(
+function learnDispersion(
   days: readonly BalancedDay[],
   sameWeekday: readonly number[],
   allDays: readonly number[],
-): Pick<DeparturePattern, 'dispersion' | 'modelError'> {
+): number {
   let squaredResiduals = 0;
   let expectedVariance = 0;
-  let squaredModelErrors = 0;
-  let squaredInside = 0;
-  for (const day of days) {
-    const probabilities = day.isSameWeekday ? sameWeekday : allDays;
+  for (const { isSameWeekday, exited, couldLeave } of days) {
     let residual = 0;
-    let modelInside = 0;
     for (let quarter = 0; quarter < QUARTERS_PER_DAY; quarter++) {
-      const probability = countOf(probabilities, quarter);
-      const entered = countOf(day.entered, quarter);
-      const inside = countOf(day.inside, quarter);
-      const expected = countOf(day.couldLeave, quarter) * probability;
-      residual += countOf(day.exited, quarter) - expected;
+      const probability = countOf(isSameWeekday ? sameWeekday : allDays, quarter);
+      const expected = countOf(couldLeave, quarter) * probability;
+      residual += countOf(exited, quarter) - expected;
       expectedVariance += expected * (1 - probability);
-      squaredModelErrors += (modelInside - inside) ** 2;
-      squaredInside += inside ** 2;
-      modelInside += entered - probability * (modelInside + entered / 2);
     }
     squaredResiduals += residual ** 2;
   }
-  return {
-    dispersion:
-      expectedVariance > 0 ? Math.max(1, squaredResiduals / expectedVariance) : UNKNOWN_DISPERSION,
-    modelError: squaredInside > 0 ? Math.sqrt(squaredModelErrors / squaredInside) : 1,
-  };
+  return expectedVariance > 0
+    ? Math.max(1, squaredResiduals / expectedVariance)
+    : UNKNOWN_DISPERSION;
 }
 
 function perMinute(perQuarter: number): number {

@@ -38,7 +38,7 @@ export interface UsualPeople {
 }
 
 /** Every span ends so much earlier: people come late, and so do records. */
-const GRACE_MS = HOUR_MS;
+export const GRACE_MS = HOUR_MS;
 const DAYS_PER_WEEK = 7;
 
 const ENTRIES = [0];
@@ -235,7 +235,7 @@ function* daysWithin(
  * Returns the end of the window that has an instant: those who leave when a library closes are spread over
  * all of it. Days have whole windows.
  */
-function windowEnd({ today: { startMs }, windowMs }: History, atMs: number): number {
+export function windowEnd({ today: { startMs }, windowMs }: History, atMs: number): number {
   return startMs + (Math.floor((atMs - startMs) / windowMs) + 1) * windowMs;
 }
 

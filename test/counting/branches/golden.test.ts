@@ -11,7 +11,7 @@ import {
 } from '../../../src/counting/branches/branch-day.ts';
 import type { BranchDay } from '../../../src/counting/branches/branch-day.ts';
 import { learnDoors } from '../../../src/counting/occupancy/door-model.ts';
-import { estimateToday } from '../../../src/counting/occupancy/today-estimate.ts';
+import { estimateInside } from '../../../src/counting/occupancy/estimate.ts';
 import { CALENDAR, NOW_MS } from '../../support/owner.ts';
 import golden from './testdata/branches-golden.json' with { type: 'json' };
 
@@ -28,9 +28,7 @@ interface Poll {
     readonly exited: number;
   }[];
   readonly running: { readonly entered: number; readonly exited: number };
-  readonly expected: Readonly<Record<'people' | 'lower' | 'upper', number | null>> & {
-    readonly fault: string | null;
-  };
+  readonly expected: Readonly<Record<'people' | 'lower' | 'upper', number>>;
 }
 
 /** A day of one branch, from its sums at the ends of successive windows. */
@@ -60,14 +58,8 @@ describe.each(golden.cases)('$name', ({ weekday, closingMinute, history, ...expe
       expectedModel.dispersion ?? UNKNOWN,
       DIGITS,
     );
-    expect(model.departures?.modelError ?? UNKNOWN).toBeCloseTo(
-      expectedModel.modelError ?? UNKNOWN,
-      DIGITS,
-    );
-    expect(model.departures?.quietFromQuarter ?? null).toBe(expectedModel.quietFromQuarter);
     expect(model).toMatchObject({
       emptiesAtNight: expectedModel.emptiesAtNight,
-      usableDays: expectedModel.usableDays,
       rejectedDays: expectedModel.rejectedDays,
     });
   });
@@ -86,15 +78,11 @@ describe.each(golden.cases)('$name', ({ weekday, closingMinute, history, ...expe
     const { entered, exited } = poll.running;
     const running = sumsOf([KEY], new Map([[KEY, [entered, exited]]]));
     const today = todayOfKey(CALENDAR, dayOf(WINDOW_MS, ends), { sums: running, endMs }, 0);
-    const doors = {
-      day: DAY,
-      model,
-      hours: { openingMinute: 0, closingMinute: closingMinute ?? Infinity },
-    };
-    const { estimate, fault } = estimateToday(doors, today, endMs, undefined);
-    expect(fault ?? null).toBe(poll.expected.fault);
-    expect(estimate?.people ?? UNKNOWN).toBeCloseTo(poll.expected.people ?? UNKNOWN, DIGITS);
-    expect(estimate?.lower ?? UNKNOWN).toBeCloseTo(poll.expected.lower ?? UNKNOWN, DIGITS);
-    expect(estimate?.upper ?? UNKNOWN).toBeCloseTo(poll.expected.upper ?? UNKNOWN, DIGITS);
+    const closedMs = closingMinute === null ? DAY.endMs : DAY.startMs + closingMinute * MINUTE_MS;
+    const open = [{ startMs: DAY.startMs, endMs: closedMs }];
+    const { people, lower, upper } = estimateInside(model, today, endMs, open);
+    expect(people).toBeCloseTo(poll.expected.people, DIGITS);
+    expect(lower).toBeCloseTo(poll.expected.lower, DIGITS);
+    expect(upper).toBeCloseTo(poll.expected.upper, DIGITS);
   });
 });

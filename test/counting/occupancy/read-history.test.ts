@@ -63,7 +63,6 @@ describe('the doors are learned from the 28 days before today', () => {
     ['if quarters lag', { quarterFreshness: 'nightly' }],
   ])('%s', async (_, conventions) => {
     const { model, requests } = await read(conventions);
-    expect(model?.usableDays).toBe(28);
     expect(model?.rejectedDays).toBe(0);
     expect(Math.exp(model?.learnedLogRatio ?? NaN)).toBeCloseTo(100 / 96, 3);
     expect(model?.emptiesAtNight).toBe(true);
