@@ -2,7 +2,6 @@
  * What makes today's counts of a building wrong, by what is usual: as long as it lasts there is no estimate.
  * Pure: the same counts have the same fault after a restart and in a replica.
  */
-import { countOf } from '../rows/counts.ts';
 import type { CountsToday } from '../rows/day-counts.ts';
 import { GRACE_MS, usual, windowEnd } from './usual.ts';
 import type { SitePast, UsualPeople } from './usual.ts';
@@ -53,7 +52,7 @@ function wasMissing(
   let otherMs = day.startMs;
   for (let i = 0; i < end; i += 1) {
     const atMs = day.startMs + (first + i) * stepMs;
-    if (countOf(own, i) > 0) {
+    if ((own[i] ?? 0) > 0) {
       const fromMs = seenMs === undefined ? day.startMs : windowEnd(past.people, seenMs);
       if (
         others >= MIN_MISSED_IN_DIRECTION &&
@@ -64,8 +63,9 @@ function wasMissing(
       seenMs = atMs;
       others = 0;
     }
-    if (countOf(other, i) > 0) {
-      others += countOf(other, i);
+    const passed = other[i] ?? 0;
+    if (passed > 0) {
+      others += passed;
       otherMs = atMs;
     }
   }

@@ -1,12 +1,10 @@
 /**
- * Estimates how many people are inside from today's counts and the learned {@link DoorModel}: the
- * direction that counts less is scaled up, and the exits seen correct the number inside, because the
- * past says how soon people leave. Pure: the same counts give the same estimate after a restart and in
- * a replica. docs/occupancy.md explains the method.
+ * Estimates how many people are inside from today's counts and the learned {@link DoorModel}: the direction
+ * that counts less is scaled up, and the exits seen correct the number inside, because the past says how
+ * soon people leave. Pure. docs/occupancy.md explains the method.
  */
 import { MINUTE_MS } from '../../base/duration.ts';
 import type { Span } from '../calendar/calendar.ts';
-import { countOf } from '../rows/counts.ts';
 import { countInMinute } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
 import { MINUTES_PER_QUARTER, QUARTERS_PER_DAY } from './door-model.ts';
@@ -45,8 +43,6 @@ const DOUBLE_COUNT_WEIGHT = 0.5;
 /**
  * Returns the estimate after the minutes of a day that start before `endMs`.
  *
- * @param model learned from the days before
- * @param counted the day, in steps of any length
  * @param openSpans the opening times of the day, in order; all of it if they are unknown
  */
 export function estimateInside(
@@ -96,7 +92,7 @@ function correctByExits(
   exited: number,
 ): void {
   const quarter = Math.min(QUARTERS_PER_DAY - 1, Math.floor(minute / MINUTES_PER_QUARTER));
-  const probability = countOf(leaveProbability, quarter);
+  const probability = leaveProbability[quarter] ?? 0;
   if (probability === 0) {
     return;
   }
