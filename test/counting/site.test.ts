@@ -366,6 +366,19 @@ describe('an estimate', () => {
     expect(library.metricsAt(TODAY.startMs + minute * MINUTE_MS).estimate.fault).toBe(fault);
   });
 
+  test('has no fault for the day after cleaners who usually come before the first visitors', () => {
+    const cleaners = passes(60, 120, [5, 5]);
+    const history = historyBefore(TODAY, { ...USUAL_DAY, ...cleaners });
+    const today = { ...passes(240, 300, [5, 0]), ...passes(300, 315, [5, 5]) };
+    const faults = [290, 310].map((minute) => {
+      const { estimate } = estimated(minute, today, history).metricsAt(
+        TODAY.startMs + minute * MINUTE_MS,
+      );
+      return estimate.fault;
+    });
+    expect(faults).toEqual(['exits_missing', 'none']);
+  });
+
   test('follows the age of the poll and the day, the ratio stays until the day after', () => {
     const library = estimated(480, USUAL_DAY);
     const [fresh, old, tomorrow, later] = [480, 496, 24 * 60 + 1, 48 * 60 + 1].map(

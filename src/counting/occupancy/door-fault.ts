@@ -2,7 +2,9 @@
  * What makes today's counts of a building wrong, by what is usual: as long as it lasts there is no estimate.
  * Pure: the same counts have the same fault after a restart and in a replica.
  */
-import type { CountsToday } from '../rows/day-counts.ts';
+import type { Span } from '../calendar/calendar.ts';
+import { countAt } from '../rows/day-counts.ts';
+import type { CountsToday, DayCounts } from '../rows/day-counts.ts';
 import { GRACE_MS, usual, windowEnd } from './usual.ts';
 import type { SitePast, UsualPeople } from './usual.ts';
 
@@ -42,32 +44,44 @@ export function doorFault(
 /** Whether a direction missed as many today before it counted again: then the difference stays wrong. */
 function wasMissing(
   past: SitePast,
-  { counts: { day, stepMs, first, counts }, endMs }: CountsToday,
+  { counts, endMs }: CountsToday,
   direction: typeof ENTRIES | typeof EXITS,
 ): boolean {
-  const [own = [], other = []] = [counts[direction], counts[1 - direction]];
-  const end = Math.min(own.length, Math.ceil((endMs - day.startMs) / stepMs) - first);
-  let seenMs: number | undefined;
-  let others = 0;
-  let otherMs = day.startMs;
-  for (let i = 0; i < end; i += 1) {
+  const { day, stepMs, first } = counts;
+  const [own = [], other = []] = [counts.counts[direction], counts.counts[1 - direction]];
+  let [fromMs, otherMs] = [day.startMs, day.startMs];
+  for (let i = 0; i < own.length; i += 1) {
     const atMs = day.startMs + (first + i) * stepMs;
+    if (atMs >= endMs) {
+      return false;
+    }
     if ((own[i] ?? 0) > 0) {
-      const fromMs = seenMs === undefined ? day.startMs : windowEnd(past.people, seenMs);
-      if (
-        others >= MIN_MISSED_IN_DIRECTION &&
-        usual(past, past.people, [direction], fromMs, otherMs - GRACE_MS) >= MIN_MISSED_IN_DIRECTION
-      ) {
+      if (wereMissed(past, counts, direction, { startMs: fromMs, endMs: otherMs - GRACE_MS })) {
         return true;
       }
-      seenMs = atMs;
-      others = 0;
+      fromMs = windowEnd(past.people, atMs);
     }
-    const passed = other[i] ?? 0;
-    if (passed > 0) {
-      others += passed;
+    if ((other[i] ?? 0) > 0) {
       otherMs = atMs;
     }
   }
   return false;
+}
+
+/** Those of the other direction came in the same span: before the first visitors, cleaners may be usual. */
+function wereMissed(
+  past: SitePast,
+  counts: DayCounts,
+  direction: typeof ENTRIES | typeof EXITS,
+  { startMs, endMs }: Span,
+): boolean {
+  const { day, stepMs } = counts;
+  let others = 0;
+  for (let atMs = startMs; atMs < endMs; atMs += stepMs) {
+    others += Math.max(0, countAt(counts, 1 - direction, (atMs - day.startMs) / stepMs));
+  }
+  return (
+    others >= MIN_MISSED_IN_DIRECTION &&
+    usual(past, past.people, [direction], startMs, endMs) >= MIN_MISSED_IN_DIRECTION
+  );
 }

@@ -128,10 +128,8 @@ test('exact doors give the raw occupancy with an interval of width 0, whatever i
       let raw = 0;
       for (const [minute, entries] of entered.entries()) {
         raw = nextOccupancy(raw, entries, exited[minute] ?? 0);
-        if (minute % 50 === 0) {
-          const stated = estimateAt(model, minutes, minute + 1);
-          expect(stated).toEqual({ people: raw, lower: raw, upper: raw });
-        }
+        const stated = estimateAt(model, minutes, minute + 1);
+        expect(stated).toEqual({ people: raw, lower: raw, upper: raw });
       }
     }),
     { numRuns: 20 },
