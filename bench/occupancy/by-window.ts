@@ -1,17 +1,7 @@
-/**
- * The counts of a library as if it were a branch of a customer: today's from windows of a quarter-hour, past
- * days by hour.
- */
-import {
-  PAST_WINDOW_MS,
-  pastDayOfKey,
-  sumsOf,
-  todayOfKey,
-  unknownDay,
-  WINDOW_MS,
-} from '../../src/counting/branches/branch-day.ts';
-import type { BranchDay, Sums } from '../../src/counting/branches/branch-day.ts';
-import { finishedWindows } from '../../src/counting/branches/branch-gaps.ts';
+/** The counts of a library as if it were a branch of a customer: from windows of a quarter-hour. */
+import { countsOfKey, sumsOf, unknownDay, WINDOW_MS } from '../../src/counting/branches/day.ts';
+import type { Sums } from '../../src/counting/branches/day.ts';
+import { finishedWindows } from '../../src/counting/branches/plan.ts';
 import type { Span } from '../../src/counting/calendar/calendar.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
@@ -23,19 +13,13 @@ interface Counts {
   readonly exited: readonly number[];
 }
 
-/** Sums since the day's start at the end of each step. */
+/** Sums since the day's start, after each of its steps. */
 export type SumsByStep = Counts;
 
 const CALENDAR = { zone: new Zone('UTC') };
 const KEY = 'branch';
-
-/** Returns a past day as the history of a branch has it. */
-export function pastDayByHour(day: Span, byQuarter: Counts): DayCounts {
-  const perHour = PAST_WINDOW_MS / WINDOW_MS;
-  const hours = byQuarter.entered.length / perHour;
-  const branchDay = branchDayOf(day, sumsByStep(byQuarter), PAST_WINDOW_MS, perHour, hours);
-  return pastDayOfKey(CALENDAR, branchDay, 0);
-}
+/** A window is read this long after its end. */
+const SETTLE_MINUTES = 5;
 
 /**
  * Returns the counts of a branch after some minutes of the day.
@@ -50,16 +34,13 @@ export function countedByWindow(
   const endMs = day.startMs + minute * MINUTE_MS;
   const windowMinutes = WINDOW_MS / MINUTE_MS;
   const windows = finishedWindows(unknownDay(day, WINDOW_MS), endMs);
-  // Late records are repaired when the next window is read.
-  const branchDay = branchDayOf(
-    day,
-    knownAt(minute - (minute % windowMinutes)),
-    WINDOW_MS,
-    windowMinutes,
-    windows,
-  );
-  const running = sumsBetween(knownAt(minute), windows * windowMinutes, minute);
-  return todayOfKey(CALENDAR, branchDay, { sums: running, endMs }, 0);
+  // Later records are in the windows after it.
+  const sums = Array.from({ length: windows }, (_, window) => {
+    const untilMinute = (window + 1) * windowMinutes;
+    return sumsUntil(knownAt(Math.min(minute, untilMinute + SETTLE_MINUTES)), untilMinute);
+  });
+  const running = { sums: sumsUntil(knownAt(minute), minute), endMs };
+  return countsOfKey(CALENDAR, { ...unknownDay(day, WINDOW_MS), sums }, 0, running);
 }
 
 /** Returns the sums of counts up to each step. */
@@ -71,20 +52,7 @@ export function sumsByStep({ entered, exited }: Counts): SumsByStep {
   return { entered: sumUp(entered), exited: sumUp(exited) };
 }
 
-function branchDayOf(
-  day: Span,
-  steps: SumsByStep,
-  stepMs: number,
-  stepsPerWindow: number,
-  windows: number,
-): BranchDay {
-  const sums = Array.from({ length: windows }, (_, window) =>
-    sumsBetween(steps, 0, (window + 1) * stepsPerWindow),
-  );
-  return { ...unknownDay(day, stepMs), sums };
-}
-
-function sumsBetween({ entered, exited }: SumsByStep, from: number, to: number): Sums {
-  const counts = [entered, exited].map((sums) => (sums[to - 1] ?? 0) - (sums[from - 1] ?? 0));
+function sumsUntil({ entered, exited }: SumsByStep, minute: number): Sums {
+  const counts = [entered, exited].map((sums) => sums[minute - 1] ?? 0);
   return sumsOf([KEY], new Map([[KEY, counts]]));
 }

@@ -3,7 +3,6 @@
  * days, in opening hours, each seventh minute with what was known at that minute.
  */
 import { DAY_MS, MINUTE_MS } from '../../src/base/duration.ts';
-import { PAST_WINDOW_MS } from '../../src/counting/branches/branch-day.ts';
 import { Calendar } from '../../src/counting/calendar/calendar.ts';
 import type { Span } from '../../src/counting/calendar/calendar.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
@@ -22,7 +21,7 @@ import { nextOccupancy } from '../../src/counting/occupancy/occupancy.ts';
 import { usualPeople } from '../../src/counting/occupancy/usual.ts';
 import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
 import { countPasses } from '../../src/simulator/traffic.ts';
-import { countedByWindow, pastDayByHour, sumsByStep } from './by-window.ts';
+import { countedByWindow, sumsByStep } from './by-window.ts';
 import type { SumsByStep } from './by-window.ts';
 import { drawBurst, equip, groupShareOf, passesFor, REGIMES } from './regimes.ts';
 import type { Regime } from './regimes.ts';
@@ -141,15 +140,12 @@ function evaluate(
     branch: 0,
   };
   const noDay = noCounts(QUARTERS_PER_DAY);
-  const historyByHour = Array.from({ length: DAYS }, (_, day) => pastDayByHour(spanOf(day), noDay));
   const history = Array.from({ length: DAYS }, (_, day) => dayOf(day, noDay));
   for (const { day, open, passes, inside } of days) {
     const counted = countDay(library, regime, seed, day, open, passes);
     history[day] = dayOf(day, counted.byQuarter);
-    historyByHour[day] = pastDayByHour(spanOf(day), counted.byQuarter);
     if (day >= EVALUATED_FROM_DAY) {
-      const estimate = estimator(day, history, QUARTER_MS);
-      const estimateBranch = estimator(day, historyByHour, PAST_WINDOW_MS);
+      const estimate = estimator(day, history);
       const sumsAt = releasedSums(counted);
       const opens = minuteOf(open.opensMs);
       const closes = open.closesMs === Infinity ? MINUTES_PER_DAY : minuteOf(open.closesMs);
@@ -157,7 +153,7 @@ function evaluate(
         const actual = inside[minute] ?? 0;
         const byWindow = countedByWindow(spanOf(day), minute + 1, sumsAt);
         addMinute(sums, actual, raw, estimate(known, minute + 1));
-        addBranchMinute(sums, actual, raw, estimateBranch(byWindow, minute + 1));
+        addBranchMinute(sums, actual, raw, estimate(byWindow, minute + 1));
       }
     }
   }
@@ -168,10 +164,9 @@ function evaluate(
 function estimator(
   day: number,
   all: readonly DayCounts[],
-  windowMs: number,
 ): (counts: DayCounts, minute: number) => Estimate | undefined {
   const days = all.slice(day - HISTORY_DAYS, day);
-  const people = createHistory(CALENDAR, spanOf(day), days, windowMs);
+  const people = createHistory(CALENDAR, spanOf(day), days);
   const past = { people, calendar: CALENDAR, openSpans: (open: Span) => [open] };
   const model = learnDoors(pastDays(people), people.weekday);
   return (counts, minute) => {

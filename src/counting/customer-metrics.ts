@@ -27,7 +27,7 @@ export interface SiteMetrics {
 /** The values of a branch. */
 export interface BranchMetrics extends SiteMetrics {
   readonly key: string;
-  /** Those of the breakdown. */
+  /** Today's, of the same windows as the people inside. Totals are those of the breakdown. */
   readonly counters: KeyMetrics['counters'];
   /** Start of the newest minute, or of its window, within four weeks that counted anybody. */
   readonly lastSeenMs: number | undefined;

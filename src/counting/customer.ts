@@ -5,7 +5,7 @@
 import { COUNTERS, isMinuteStream, MINUTE_STREAMS } from '../base/model.ts';
 import type { Breakdown, CounterName, KeyTimes, MinuteStream, Stream } from '../base/model.ts';
 import type { BreakdownOutcome } from './breakdowns/poll-breakdown.ts';
-import { BranchSites } from './branches/branch-sites.ts';
+import { BranchSites } from './branches/sites.ts';
 import { Breakdowns } from './breakdowns/breakdown-states.ts';
 import { runningPeriod } from './calendar/calendar.ts';
 import type { Calendar, CountingPeriod } from './calendar/calendar.ts';
@@ -229,7 +229,6 @@ export class Customer implements MetricsSource {
     const branches = this.#branches?.metricsAt(nowMs);
     const sites = branches?.map(({ key }) => key) ?? [];
     const breakdowns = this.breakdowns.metricsAt(period.startMs, dayStartMs, sites);
-    const ofBranches = new Map(breakdowns.branch?.keys.map((branch) => [branch.key, branch]));
     return {
       customer: name,
       timezone,
@@ -241,10 +240,7 @@ export class Customer implements MetricsSource {
       usualLogins: this.#usualLoginsAt(nowMs),
       counters,
       breakdowns,
-      branches: branches?.map((branch) => ({
-        ...branch,
-        counters: ofBranches.get(branch.key)?.counters ?? {},
-      })),
+      branches,
       streams,
       validUntilMs: this.#validUntil(nowMs),
     };
@@ -252,14 +248,9 @@ export class Customer implements MetricsSource {
 
   /** Gives the branches the counts of the newest accepted poll, and the days before once they were read. */
   #countBranches(): void {
-    if (this.#branches === undefined) {
-      return;
-    }
-    const { today, newest } = this.#site.days;
+    const { today } = this.#site.days;
     const history = today && this.#site.days.readHistoryOf(today.counts.day);
-    const past = history && pastDays(history);
-    const counts = today && { today: today.counts, endMs: today.endMs, past };
-    this.#branches.counted(counts, newest?.atMs ?? -Infinity);
+    this.#branches?.counted(today && { today, past: history && pastDays(history) });
   }
 
   /** Those of the day before stay until both streams were polled on a new day. */

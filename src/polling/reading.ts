@@ -9,11 +9,15 @@ import { isHistoryDue, updateHistory } from '../counting/customer-history.ts';
 import type { Query } from '../counting/rows/window-reader.ts';
 import type { PollJob, ReadJob } from './job.ts';
 
+/** Logged at the first failure in a row. */
+export const FAILURE_MESSAGES = {
+  past: 'history unavailable',
+  window: 'branches unavailable',
+} as const satisfies Record<ReadJob['kind'], string>;
+
 /** One kind of requests behind the polls. */
 interface Reading {
   readonly name: string;
-  /** Logged at the first failure in a row. */
-  readonly failureMessage: 'history unavailable' | 'branches unavailable';
   /** Between the starts of two jobs. */
   readonly gapMs: number;
   /** Rest of a job after each of its requests. */
@@ -36,7 +40,6 @@ export const READINGS: Readonly<Record<ReadJob['kind'], Reading>> = {
   /** The next window of a customer's branches; then it learns from their days before. */
   window: {
     name: 'a window of branches',
-    failureMessage: 'branches unavailable',
     gapMs: 0,
     pauseMs: SECOND_MS,
     deadlineMs: 30 * SECOND_MS,
@@ -58,7 +61,6 @@ export const READINGS: Readonly<Record<ReadJob['kind'], Reading>> = {
   /** The history of people or logins. */
   past: {
     name: 'the history',
-    failureMessage: 'history unavailable',
     // Those of 10,000 customers begin within an hour: two each.
     gapMs: 180,
     pauseMs: 0,

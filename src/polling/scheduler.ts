@@ -15,7 +15,7 @@ import { DueJobs, nextDueMs, renewalMs } from './job.ts';
 import type { Job, NamedCustomer, PollJob, ReadJob } from './job.ts';
 import { PollLog } from './poll-log.ts';
 import type { LogLimiter } from '../base/log-limiter.ts';
-import { jobsBehind, pauseAfterFailure, READINGS } from './reading.ts';
+import { FAILURE_MESSAGES, jobsBehind, pauseAfterFailure, READINGS } from './reading.ts';
 import { deadlineMs, DROPPED, FIRST_POLL_DEADLINE_MS, tryPoll } from './try-poll.ts';
 import type { Attempt } from './try-poll.ts';
 import { Slots } from './slots.ts';
@@ -324,7 +324,7 @@ export class Scheduler {
     if (error instanceof ServiceError) {
       if (job.backOff === undefined) {
         const fields = { customer: customer.customer, stream, error: error.message };
-        limiter.tryLog('warn', reading.failureMessage, fields);
+        limiter.tryLog('warn', FAILURE_MESSAGES[kind], fields);
       }
       pauseMs = pauseAfterFailure(job);
       job.backOff = { pauseMs, dayStartMs: customer.calendar.dayAt(nowMs).startMs };

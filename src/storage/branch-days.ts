@@ -1,8 +1,8 @@
 /** The days of branches that the store has, and those that have changed since. */
 import type { CounterOwner } from '../counting/high-water-marks.ts';
-import { NO_BRANCHES } from '../counting/branches/branch-state.ts';
-import type { BranchState } from '../counting/branches/branch-state.ts';
-import { restoreBranches, serializeDay } from '../counting/branches/stored-branches.ts';
+import { serializeDay } from '../counting/branches/day.ts';
+import { NO_BRANCHES, restoreBranches } from '../counting/branches/plan.ts';
+import type { BranchState } from '../counting/branches/plan.ts';
 import type { StoredDay } from './database.ts';
 import type { DaySource, Store } from './store.ts';
 

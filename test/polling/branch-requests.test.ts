@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import { NO_BRANCHES } from '../../src/counting/branches/branch-state.ts';
+import { NO_BRANCHES } from '../../src/counting/branches/plan.ts';
 import type { BranchMetrics } from '../../src/counting/customer-metrics.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
 import { ESTIMATED } from '../support/polled.ts';

@@ -1,7 +1,7 @@
 /**
- * Audits the gauges of branches. Each must follow from the records that the service had at an instant
- * shortly before: the sums of quarter-hours, and of what came since. Late records may come late here, too,
- * but must not be missing for good.
+ * Audits the gauges of branches. Today's sums are those of the service at an instant shortly before. The other
+ * gauges must follow from the records that it had then: the sums of quarter-hours, and of what came since. On
+ * a day with late records these are right only once the day is over.
  */
 import { learnDoors } from '../../src/counting/occupancy/door-model.ts';
 import type { DoorModel } from '../../src/counting/occupancy/door-model.ts';
@@ -16,6 +16,7 @@ import {
   canAuditBranchEstimates,
   DAY_STARTS_AT,
   haveWindowsKeyTime,
+  lagMs,
   mayConfuseHours,
   mayLackRows,
   mayOccur,
@@ -56,7 +57,7 @@ export function createBranchAuditor({
   configOf,
   report,
 }: AuditContext) {
-  const { conventions, intervalMs, reconcileIntervalMs } = environment;
+  const { conventions, intervalMs, startMs } = environment;
   // By arrival, a record may be in the window after that of its key, which is read a quarter-hour later.
   const maxAgeMs = haveWindowsKeyTime(environment)
     ? MAX_AGE_MS
@@ -71,7 +72,6 @@ export function createBranchAuditor({
       return;
     }
     auditNames(of);
-    auditSums(of, inTheEnd);
     if (inTheEnd || (!mayLackRows(environment) && !mayStep)) {
       auditWindows(of, inTheEnd);
     }
@@ -98,29 +98,20 @@ export function createBranchAuditor({
     }
   }
 
-  /** Today's entries and exits are those of the service at some instant of the last accepted poll. */
-  function auditSums(of: CustomerScrape, inTheEnd: boolean): void {
-    const { exporter, customer, scrape, dayMs } = of;
-    const poll = of.lastPoll('branch');
-    const acceptedName = 'library_values_accepted_timestamp_seconds';
-    const acceptedMs = 1000 * (scrape.value(acceptedName, customer, 'branch') ?? NaN);
-    if (
-      poll === undefined ||
-      acceptedMs !== poll.endMs ||
-      (!inTheEnd && (mayLackRows(environment) || mayStep)) ||
-      mayConfuseHours(of.environment, dayMs, poll.endMs)
-    ) {
-      return;
-    }
-    const [early, late] = [poll.endMs - poll.tookMs, poll.endMs].map((atMs) =>
+  /** Today's entries and exits are those of the service at some instant before values are too old. */
+  function auditSums({ exporter, customer, scrape, dayMs }: CustomerScrape, tookMs: number): void {
+    const nowMs = clock.nowMs();
+    const earlyMs = nowMs - maxAgeMs - lagMs(environment, nowMs - dayMs, tookMs);
+    const [early, late] = [earlyMs, nowMs].map((atMs) =>
       service.breakdownTotals(customer, 'branch', dayMs, atMs),
     );
-    for (const side of SIDES) {
-      for (const [key, value] of scrape.values(`library_people_${side}_today`, customer)) {
+    for (const key of scrape.values('library_occupancy_people', customer).keys()) {
+      for (const side of SIDES) {
+        const value = scrape.value(`library_people_${side}_today`, customer, key) ?? NaN;
         const ends = [early, late].map((totals) => totals?.get(idOf(key))?.[side] ?? 0);
         const slack = removedCounts(environment, Math.max(...ends));
         const [least, most] = [Math.min(...ends) - slack, Math.max(...ends) + slack];
-        if (value < least || value > most) {
+        if (!(value >= least && value <= most)) {
           report(
             `${exporter} ${customer} ${key} ${side} today is ${value}, and not ${least} to ${most}`,
           );
@@ -137,12 +128,10 @@ export function createBranchAuditor({
     if (poll === undefined || !canAuditBranches(environment) || mayConfuse) {
       return;
     }
-    // What changed before this was found by a baseline and a window after it.
-    const settledMs = nowMs - reconcileIntervalMs - 4 * intervalMs - 2 * maxAgeMs;
-    const records = branchRecords(service, customer, dayMs, settledMs, nowMs);
-    if (records.some((record) => changedLate(record, settledMs, nowMs))) {
-      return;
-    }
+    auditSums(of, poll.tookMs);
+    const records = branchRecords(service, customer, dayMs, dayMs, nowMs);
+    const isCurveKnown =
+      !mayLackRows(environment) && !records.some((record) => changedLate(record, dayMs, nowMs));
     const pollMs = poll.endMs - poll.tookMs - maxAgeMs;
     const byBranch = Map.groupBy(records, ({ branchId }) => branchId);
     const exported = scrape.values('library_occupancy_people', customer);
@@ -158,9 +147,11 @@ export function createBranchAuditor({
         }
         continue;
       }
-      auditOccupancy(of, key, own, exported.get(key) ?? NaN);
-      auditLastSeen(of, key, own);
-      auditEstimate(of, key, own, poll.tookMs);
+      if (isCurveKnown) {
+        auditOccupancy(of, key, own, exported.get(key) ?? NaN);
+        auditLastSeen(of, key, own);
+        auditEstimate(of, key, own, poll.tookMs);
+      }
     }
   }
 
@@ -236,44 +227,54 @@ export function createBranchAuditor({
     if (hours !== undefined || !canAuditBranchEstimates(of.environment)) {
       return;
     }
-    const model = modelOf(customer, idOf(key), dayMs, timezone);
-    if (model === undefined) {
-      return;
-    }
-    const day = { startMs: dayMs, endMs: dayMs + DAY_MS };
-    for (const { counted, fromMs, toMs } of possibleCounts(dayMs, records)) {
-      const lastMinute = Math.ceil((toMs + MINUTE_MS - dayMs) / MINUTE_MS);
-      const firstMinute = Math.ceil((fromMs - tookMs - dayMs) / MINUTE_MS);
-      for (let minute = lastMinute; minute >= firstMinute; minute -= 1) {
-        const endMs = dayMs + minute * MINUTE_MS;
-        if (finishedWindows(endMs, dayMs) === counted.windows.length) {
-          const minutes = minutesOf(counted, minute);
-          const today = { ...minutes, day, weekday: 0, before: [0, 0] };
-          const estimate = estimateInside(model, today, endMs, [day]);
-          const values = [estimate.people, estimate.lower, estimate.upper];
-          if ([people, lower, upper].every((value, i) => isNear(value, values[i]))) {
-            return;
+    /** Whether the estimate follows from counts of the last minutes. */
+    function followsFrom(model: DoorModel): boolean {
+      const day = { startMs: dayMs, endMs: dayMs + DAY_MS };
+      for (const { counted, fromMs, toMs } of possibleCounts(dayMs, records)) {
+        const lastMinute = Math.ceil((toMs + MINUTE_MS - dayMs) / MINUTE_MS);
+        const firstMinute = Math.ceil((fromMs - tookMs - dayMs) / MINUTE_MS);
+        for (let minute = lastMinute; minute >= firstMinute; minute -= 1) {
+          const endMs = dayMs + minute * MINUTE_MS;
+          if (finishedWindows(endMs, dayMs) === counted.windows.length) {
+            const minutes = minutesOf(counted, minute);
+            const today = { ...minutes, day, weekday: 0, before: [0, 0] };
+            const estimate = estimateInside(model, today, endMs, [day]);
+            const values = [estimate.people, estimate.lower, estimate.upper];
+            if (
+              [people, lower, upper].every((value, place) => isNear(value ?? NaN, values[place]))
+            ) {
+              return true;
+            }
           }
         }
       }
+      return false;
+    }
+    let isKnown = false;
+    for (const model of modelsOf(customer, idOf(key), dayMs, timezone)) {
+      isKnown = true;
+      if (followsFrom(model)) {
+        return;
+      }
+    }
+    if (!isKnown) {
+      return;
     }
     report(
       `${exporter} estimates ${people} people in ${key} of ${customer}, which follows from no counts of the last minutes`,
     );
   }
 
-  /** The doors as learned from 28 days by hour; undefined if a record came around the day's start. */
-  function modelOf(
+  /**
+   * The doors as learned from 28 days: those from an exporter's first start, or its first after it lost its
+   * store, by quarter-hour. None if a record came around the day's start.
+   */
+  function* modelsOf(
     customer: string,
     branchId: number,
     dayMs: number,
     timezone: string,
-  ): DoorModel | undefined {
-    const name = `${customer} ${branchId} ${dayMs}`;
-    const known = models.get(name);
-    if (known !== undefined) {
-      return known;
-    }
+  ): Generator<DoorModel> {
     const days: number[] = [dayMs];
     while (days.length <= HISTORY_DAYS) {
       const before = (days[0] ?? dayMs) - DAY_MS / 2;
@@ -285,29 +286,44 @@ export function createBranchAuditor({
         Math.abs(windowMs - dayMs) < SETTLE_MS || (windowMs < dayMs && knownFromMs > dayMs),
     );
     if (isAtStart) {
-      return undefined;
+      return;
     }
     const own = all.filter((record) => record.branchId === branchId);
-    const past = days.slice(0, -1).map((startMs, i) => {
+    const firstMs = dayStart(startMs, timezone, DAY_STARTS_AT);
+    for (const quartersFromMs of days.filter((ms) => ms >= firstMs || ms === dayMs)) {
+      const name = `${customer} ${branchId} ${dayMs} ${quartersFromMs}`;
+      const model = models.get(name) ?? learned(own, days, quartersFromMs, timezone);
+      models.set(name, model);
+      yield model;
+    }
+  }
+
+  function learned(
+    records: readonly BranchRecord[],
+    days: readonly number[],
+    quartersFromMs: number,
+    timezone: string,
+  ): DoorModel {
+    const dayMs = days.at(-1) ?? NaN;
+    const past = days.slice(0, -1).map((dayStartMs, i) => {
       const endMs = days[i + 1] ?? dayMs;
-      const ofDay = own.filter(({ windowMs }) => isWithin(windowMs, startMs, endMs));
-      const quarters = SIDES.map(() => new Float64Array(24 * 4));
+      const ofDay = records.filter(({ windowMs }) => isWithin(windowMs, dayStartMs, endMs));
+      const stepMs = dayStartMs < quartersFromMs ? HOUR_MS : QUARTER_MS;
+      const quartersPerStep = stepMs / QUARTER_MS;
+      const quarters = SIDES.map(() => new Float64Array((25 * HOUR_MS) / QUARTER_MS));
       for (const { windowMs, ...counts } of ofDay) {
-        // A 25th hour is part of the last one.
-        const hour = Math.min(23, windowOf(windowMs, startMs, HOUR_MS));
+        const first = windowOf(windowMs, dayStartMs, stepMs) * quartersPerStep;
         SIDES.forEach((side, counter) => {
-          for (let quarter = 4 * hour; quarter < 4 * hour + 4; quarter += 1) {
+          for (let quarter = first; quarter < first + quartersPerStep; quarter += 1) {
             const of = quarters[counter] ?? [];
-            of[quarter] = (of[quarter] ?? 0) + counts[side] / 4;
+            of[quarter] = (of[quarter] ?? 0) + counts[side] / quartersPerStep;
           }
         });
       }
-      const weekday = weekdayOf(startMs, timezone);
+      const weekday = weekdayOf(dayStartMs, timezone);
       return { weekday, stepMs: QUARTER_MS, first: 0, counts: quarters };
     });
-    const model = learnDoors(past, weekdayOf(dayMs, timezone));
-    models.set(name, model);
-    return model;
+    return learnDoors(past, weekdayOf(dayMs, timezone));
   }
 
   function weekdayOf(startMs: number, timezone: string): number {
@@ -342,16 +358,10 @@ export function createBranchAuditor({
   ): Counted {
     const windows = Array.from({ length: windowCount }, () => ({ entered: 0, exited: 0 }));
     const running = { entered: 0, exited: 0 };
-    const endMs = dayMs + windowCount * QUARTER_MS;
     for (const { windowMs, entered, exited } of records) {
-      const window = windows[windowOf(windowMs, dayMs, QUARTER_MS)];
-      const isRunning = conventions.fromEdge === 'inclusive' ? windowMs >= endMs : windowMs > endMs;
-      for (const sums of [window, isRunning ? running : undefined]) {
-        if (sums !== undefined) {
-          sums.entered += entered;
-          sums.exited += exited;
-        }
-      }
+      const sums = windows[windowOf(windowMs, dayMs, QUARTER_MS)] ?? running;
+      sums.entered += entered;
+      sums.exited += exited;
     }
     return { windows, running };
   }

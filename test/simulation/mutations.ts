@@ -6,9 +6,8 @@
 import { ServiceError } from '../../src/base/errors.ts';
 import type { AggregatedResponse, Aggregation, Row } from '../../src/base/model.ts';
 import type { Config } from '../../src/config/types.ts';
-import type { BranchSites } from '../../src/counting/branches/branch-sites.ts';
-import type { BranchState } from '../../src/counting/branches/branch-state.ts';
-import type { BranchTask } from '../../src/counting/branches/branch-windows.ts';
+import type { BranchState, BranchTask } from '../../src/counting/branches/plan.ts';
+import type { BranchSites } from '../../src/counting/branches/sites.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { StoredMark } from '../../src/counting/high-water-marks.ts';
 import type { Exchange } from '../../src/service/transport.ts';
@@ -215,20 +214,15 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     },
     appliesTo: (environment) => mayOccur(environment, 'outage'),
   },
-  'late records of branches not repaired': {
-    client: withFirstWindows,
-    appliesTo: (environment) =>
-      canAuditBranches(environment) && environment.conventions.lateness.offlineShare > 0,
-  },
-  'running window of branches starts a window early': {
+  'windows of branches start an hour late': {
     branches: withTasks((task) =>
-      task.kind === 'running' ? { ...task, fromMs: task.fromMs - QUARTER_MS } : task,
+      task.kind === 'now' ? task : { ...task, fromMs: task.fromMs + 4 * QUARTER_MS },
     ),
-    appliesTo: hasPromptBranches,
+    appliesTo: (environment) => hasPromptBranches(environment) && environment.alwaysOpen,
   },
-  'day of branches starts an hour late': {
+  "today's sums of branches start an hour late": {
     branches: withTasks((task) =>
-      task.kind === 'running' ? task : { ...task, fromMs: task.fromMs + 4 * QUARTER_MS },
+      task.kind === 'now' ? { ...task, fromMs: task.fromMs + 4 * QUARTER_MS } : task,
     ),
     appliesTo: (environment) => hasPromptBranches(environment) && environment.alwaysOpen,
   },
@@ -261,22 +255,6 @@ function withTasks(change: (task: BranchTask) => BranchTask): (branches: BranchS
         return task && change(task);
       };
     }
-  };
-}
-
-/** Responds to a query for a window of branches with the first response to it. */
-function withFirstWindows(client: CustomerClient): CustomerClient {
-  const responses = new Map<string, AggregatedResponse>();
-  return {
-    async query(query, signal) {
-      const key = JSON.stringify(query);
-      const isWindow = query.aggregation === 'branch' && query.to !== undefined;
-      const response = (isWindow && responses.get(key)) || (await client.query(query, signal));
-      if (isWindow) {
-        responses.set(key, response);
-      }
-      return response;
-    },
   };
 }
 

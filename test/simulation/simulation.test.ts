@@ -62,7 +62,7 @@ test.each([
   ['lagging day aggregation trusted', 19],
   ['clocks not compared', 2],
   ['doors learned from other days by each process', 883],
-  ['windows of branches end with the next one', 4],
+  ['windows of branches end with the next one', 104],
 ])('the mutation "%s" is found', TIMEOUT, async (name, seed) => {
   const { violations } = await runSeed(seed, { mutation: MUTATIONS[name] });
   expect(violations).not.toEqual([]);

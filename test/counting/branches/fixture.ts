@@ -2,16 +2,19 @@
 import { HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
 import { ServiceError } from '../../../src/base/errors.ts';
 import type { AggregatedResponse } from '../../../src/base/model.ts';
-import { decide, failed } from '../../../src/counting/branches/branch-responses.ts';
-import { NO_BRANCHES } from '../../../src/counting/branches/branch-state.ts';
-import { update } from '../../../src/counting/branches/branch-update.ts';
-import { branchesToday } from '../../../src/counting/branches/branch-values.ts';
-import { plan, requestSums } from '../../../src/counting/branches/branch-windows.ts';
-import type { BranchState, CustomerCounts } from '../../../src/counting/branches/branch-state.ts';
+import {
+  decide,
+  NO_BRANCHES,
+  plan,
+  requestSums,
+  update,
+} from '../../../src/counting/branches/plan.ts';
+import type { BranchState, CustomerCounts } from '../../../src/counting/branches/plan.ts';
+import { branchesToday } from '../../../src/counting/branches/sites.ts';
 import type { Calendar, Span } from '../../../src/counting/calendar/calendar.ts';
 import { HISTORY_DAYS, QUARTER_MS } from '../../../src/counting/occupancy/door-model.ts';
-import { plus } from '../../../src/counting/rows/counts.ts';
-import { DayCounter } from '../../../src/counting/rows/day-counts.ts';
+import { grandTotal, plus } from '../../../src/counting/rows/counts.ts';
+import { DayCounter, lastSeenIn } from '../../../src/counting/rows/day-counts.ts';
 import type { Query } from '../../../src/counting/rows/window-reader.ts';
 import { CALENDAR, NOW_MS } from '../../support/owner.ts';
 import { queryFrom, responseOf } from '../../support/responses.ts';
@@ -88,11 +91,13 @@ export class BranchFixture {
         minutes.add(atMs, counts);
       }
     });
-    const [today] = minutes.days();
-    if (today === undefined) {
+    const [counts] = minutes.days();
+    if (counts === undefined) {
       throw new Error('no day');
     }
-    return { today, endMs: this.nowMs, past: this.#past.days };
+    const [atMs, endMs] = [this.nowMs, this.nowMs];
+    const today = { counts, atMs, endMs, lastSeenMs: lastSeenIn(counts, endMs) };
+    return { today, past: this.#past.days };
   }
 
   /** Polls the customer, and sends requests until none is planned or one fails. Returns how many were sent. */
@@ -112,7 +117,6 @@ export class BranchFixture {
         if (!(error instanceof ServiceError)) {
           throw error;
         }
-        this.state = failed(this.state);
         break;
       }
     }
@@ -125,6 +129,19 @@ export class BranchFixture {
       this.nowMs = Math.min(endMs, this.nowMs + everyMs);
       await this.poll();
     }
+  }
+
+  /** Returns today's entries and exits of a key; undefined while they are unknown. */
+  sumsToday(key: string): readonly number[] | undefined {
+    const today = branchesToday(this.state, this.calendar, this.customer(), [key]);
+    return today?.get(key)?.counts.counts.map(grandTotal);
+  }
+
+  /** Returns the entries and exits of a key between two instants that have arrived. */
+  countedBetween(key: string, fromMs: number, toMs: number): readonly number[] {
+    return this.#known()
+      .filter((one) => one.key === key && one.atMs >= fromMs && one.atMs < toMs)
+      .reduce<readonly number[]>((sums, { counts }) => plus(sums, counts), [0, 0]);
   }
 
   /** Returns today's sums at the ends of windows by key, each window once that has counts. */

@@ -2,16 +2,16 @@
 import { describe, expect, test } from 'vitest';
 import { MINUTE_MS } from '../../../src/base/duration.ts';
 import {
-  pastDayOfKey,
-  sumsOf,
-  todayOfKey,
-  unknownDay,
+  countsOfKey,
   PAST_WINDOW_MS,
+  sumsOf,
+  unknownDay,
   WINDOW_MS,
-} from '../../../src/counting/branches/branch-day.ts';
-import type { BranchDay } from '../../../src/counting/branches/branch-day.ts';
+} from '../../../src/counting/branches/day.ts';
+import type { BranchDay } from '../../../src/counting/branches/day.ts';
 import { learnDoors } from '../../../src/counting/occupancy/door-model.ts';
 import { estimateInside } from '../../../src/counting/occupancy/estimate.ts';
+import { plus } from '../../../src/counting/rows/counts.ts';
 import { CALENDAR, NOW_MS } from '../../support/owner.ts';
 import golden from './testdata/branches-golden.json' with { type: 'json' };
 
@@ -45,7 +45,7 @@ describe.each(golden.cases)('$name', ({ weekday, closingMinute, history, ...expe
       sums[1] = (sums[1] ?? 0) + (exited[hour] ?? 0);
       return [...sums];
     });
-    return { ...pastDayOfKey(CALENDAR, dayOf(PAST_WINDOW_MS, ends), 0), weekday: ofDay };
+    return { ...countsOfKey(CALENDAR, dayOf(PAST_WINDOW_MS, ends), 0), weekday: ofDay };
   });
   const model = learnDoors(days, weekday);
 
@@ -76,8 +76,9 @@ describe.each(golden.cases)('$name', ({ weekday, closingMinute, history, ...expe
     }
     const endMs = DAY.startMs + poll.minute * MINUTE_MS;
     const { entered, exited } = poll.running;
-    const running = sumsOf([KEY], new Map([[KEY, [entered, exited]]]));
-    const today = todayOfKey(CALENDAR, dayOf(WINDOW_MS, ends), { sums: running, endMs }, 0);
+    const now = plus(ends.at(-1) ?? [0, 0], [entered, exited]);
+    const running = sumsOf([KEY], new Map([[KEY, now]]));
+    const today = countsOfKey(CALENDAR, dayOf(WINDOW_MS, ends), 0, { sums: running, endMs });
     const closedMs = closingMinute === null ? DAY.endMs : DAY.startMs + closingMinute * MINUTE_MS;
     const open = [{ startMs: DAY.startMs, endMs: closedMs }];
     const { people, lower, upper } = estimateInside(model, today, endMs, open);

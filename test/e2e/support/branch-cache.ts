@@ -13,13 +13,13 @@ import {
   endMsOf,
   PAST_WINDOW_MS,
   sumsOf,
+  totalOf,
   unknownDay,
   WINDOW_MS,
   windowsOf,
-} from '../../../src/counting/branches/branch-day.ts';
-import type { BranchDay, Sums } from '../../../src/counting/branches/branch-day.ts';
-import { NO_BRANCHES } from '../../../src/counting/branches/branch-state.ts';
-import { requestSums } from '../../../src/counting/branches/branch-windows.ts';
+} from '../../../src/counting/branches/day.ts';
+import type { BranchDay } from '../../../src/counting/branches/day.ts';
+import { NO_BRANCHES, requestSums } from '../../../src/counting/branches/plan.ts';
 import type { Span } from '../../../src/counting/calendar/calendar.ts';
 import { HighWaterMarks } from '../../../src/counting/high-water-marks.ts';
 import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
@@ -51,21 +51,21 @@ export async function writeBranchCache(
   let keys: readonly string[] = [];
 
   async function read(day: Span, stepMs: number): Promise<BranchDay> {
-    const unknown = unknownDay(day, stepMs);
-    const sums: Sums[] = [];
-    for (let window = 1; window <= windowsOf(unknown); window += 1) {
-      const toMs = endMsOf(unknown, window);
+    let read = unknownDay(day, stepMs);
+    for (let window = 1; window <= windowsOf(read); window += 1) {
+      const toMs = endMsOf(read, window);
       if (toMs > untilMs) {
         break;
       }
-      const asked = { fromMs: day.startMs, toMs, atLeast: undefined };
+      const asked = { fromMs: day.startMs, toMs, atLeast: [] };
       const table = await requestSums(asked, calendar, (question) =>
         client.query(question, signal),
       );
       keys = addKeys(keys, table);
-      sums.push(sumsOf(keys, table));
+      const sums = sumsOf(keys, table);
+      read = { ...read, sums: [...read.sums, sums], customer: totalOf(sums) };
     }
-    return { ...unknown, sums };
+    return read;
   }
 
   const day = calendar.dayAt(Date.now());

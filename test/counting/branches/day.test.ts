@@ -1,18 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
-import { NO_BRANCHES } from '../../../src/counting/branches/branch-state.ts';
-import type { BranchState } from '../../../src/counting/branches/branch-state.ts';
-import {
-  branchesToday,
-  isPastKnown,
-  pastDaysOf,
-} from '../../../src/counting/branches/branch-values.ts';
-import { restoreBranches, serializeDay } from '../../../src/counting/branches/stored-branches.ts';
-import type { StoredBranchDay } from '../../../src/counting/branches/stored-branches.ts';
+import { restoreDays, serializeDay } from '../../../src/counting/branches/day.ts';
+import type { StoredBranchDay } from '../../../src/counting/branches/day.ts';
+import { NO_BRANCHES, restoreBranches } from '../../../src/counting/branches/plan.ts';
+import type { BranchState } from '../../../src/counting/branches/plan.ts';
+import { branchesToday, pastDaysOf } from '../../../src/counting/branches/sites.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { Zone } from '../../../src/counting/calendar/zone.ts';
-import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
 import { damaged } from '../../support/damage.ts';
 import { COPENHAGEN } from '../../support/owner.ts';
 import { at, BranchFixture } from './fixture.ts';
@@ -50,23 +45,20 @@ describe('a restart with stored days', () => {
       expect(known?.get(key)?.counts).toEqual(today?.get(key)?.counts);
     }
     expect(restarted.state.past).toEqual(branches.state.past);
-    expect(isPastKnown(restarted.state)).toBe(true);
+    expect(restarted.state.phase).toBe('complete');
   });
 
   test('requests the days before that were not read yet', async () => {
     const branches = await polled();
-    // Of a day without a window that is known by the customer's counts alone.
-    branches.record('101', at(4, 10, 5), [1, 1]);
     const interrupted = branches.restarted();
-    while (interrupted.windows('101').length === 0) {
+    do {
       await interrupted.poll(1);
-    }
+    } while (interrupted.state.past[0]?.sums.length === 0);
+    expect(interrupted.state.phase).toBe('reading');
     const restarted = branches.restarted();
     restarted.state = restoreBranches(storedDays(interrupted.state));
-    expect(restarted.state.past).toHaveLength(HISTORY_DAYS - 1);
-    await restarted.poll();
     const fresh = branches.restarted();
-    await fresh.poll();
+    expect(await restarted.poll()).toBeLessThan((await fresh.poll()) / 2);
     expect(restarted.state.past).toEqual(fresh.state.past);
   });
 
@@ -79,30 +71,27 @@ describe('a restart with stored days', () => {
     expect(await restarted.poll()).toBe(5);
   });
 
-  test('after the day is over requests its other hours', async () => {
+  test('after the day is over requests its other windows', async () => {
     const branches = await polled();
     const restarted = branches.restarted();
     restarted.state = restoreBranches(storedDays(branches.state));
     restarted.nowMs += DAY_MS;
-    // Those from eleven to two; the customer counted nobody in others.
-    expect(await restarted.poll()).toBe(3);
-    const fresh = branches.restarted();
-    fresh.nowMs = restarted.nowMs;
-    await fresh.poll();
-    expect(restarted.state.past).toEqual(fresh.state.past);
+    // Those from a quarter to twelve to two; the customer counted nobody in others.
+    expect(await restarted.poll()).toBe(9);
+    await branches.pollUntil(restarted.nowMs, 5 * MINUTE_MS);
+    expect(restarted.state.past).toEqual(branches.state.past);
   });
 
-  test('repairs sums that are not those of the service', async () => {
+  test('reads a day again whose sums are not those of the customer', async () => {
     const branches = await polled();
+    await branches.pollUntil(branches.nowMs + DAY_MS, 30 * MINUTE_MS);
     const restarted = branches.restarted();
-    const [today, ...past] = storedDays(branches.state);
-    const wrong = today?.content.replace(/\[\d+(,\d+){5}\]/, '[15,2,3,2,12,0]') ?? '';
-    expect(wrong).not.toBe(today?.content);
-    restarted.state = restoreBranches([{ dayStartMs: NaN, ...today, content: wrong }, ...past]);
-    await restarted.poll();
-    await branches.pollUntil(branches.nowMs + 20 * MINUTE_MS);
-    await restarted.pollUntil(branches.nowMs);
-    expect(restarted.windows('102')).toEqual(branches.windows('102'));
+    const [yesterday, ...older] = storedDays({ ...branches.state, today: undefined });
+    const content = yesterday?.content.replace(/"customer":\[\d+/, '"customer":[1') ?? '';
+    expect(content).not.toBe(yesterday?.content);
+    restarted.state = restoreBranches([{ dayStartMs: NaN, ...yesterday, content }, ...older]);
+    expect(await restarted.poll()).toBeGreaterThan(10);
+    expect(restarted.state.past).toEqual(branches.state.past);
   });
 
   test('ignores days of another time zone or day start', async () => {
@@ -126,7 +115,10 @@ test.each([3, 4])(
     await restarted.poll();
     const fresh = branches.restarted(calendar);
     await fresh.poll();
-    expect(restarted.state.past).toEqual(fresh.state.past);
+    const [days, expected] = [restarted, fresh].map(({ state: { past } }) =>
+      past.map(({ day, sums }) => [day, sums.at(-1)]),
+    );
+    expect(days).toEqual(expected);
   },
 );
 
@@ -177,17 +169,18 @@ test('what is known is restored, be it nothing, a day before or today', async ()
 test('days from before a branch was known are restored with those after', () => {
   const older = dayWith({ keys: ['101'], sums: [[1, 0, 1, 0]] }, 0);
   const newer = dayWith({ keys: ['101', '102'], sums: [[2, 0, 1, 0, 1, 0]] }, 2 * HOUR_MS);
-  const { keys, past } = restoreBranches([newer, older]);
+  const { keys, days } = restoreDays([newer, older]);
   expect(keys).toEqual(['101', '102']);
-  expect(past.map(({ day }) => day.startMs)).toEqual([2 * HOUR_MS, 0]);
+  expect(days.map(({ day }) => day.startMs)).toEqual([2 * HOUR_MS, 0]);
   const other = dayWith({ keys: ['102'] }, 0);
-  expect(restoreBranches([newer, other]).past).toHaveLength(1);
+  expect(restoreDays([newer, other]).days).toHaveLength(1);
+  expect(restoreDays([older, newer]).days).toHaveLength(2);
 });
 
 /** A stored day of two hours and one branch. */
 function dayWith(changes: Readonly<Record<string, unknown>>, dayStartMs = 0): StoredBranchDay {
   const endMs = dayStartMs + 2 * HOUR_MS;
-  const day = { end_ms: endMs, window_ms: HOUR_MS, keys: ['101'], gap: [0, 0], sums: [] };
+  const day = { end_ms: endMs, window_ms: HOUR_MS, keys: ['101'], customer: [0, 0], sums: [] };
   return { dayStartMs, content: JSON.stringify({ ...day, ...changes }) };
 }
 
@@ -206,11 +199,11 @@ test.each<[string, StoredBranchDay, number]>([
   ['a day without an end', dayWith({ end_ms: null }), 0],
   ['windows of another length', dayWith({ window_ms: 60_000 }), 0],
   ['too many windows', dayWith({ sums: [null, null, null] }), 0],
-  ['no gap', dayWith({ gap: [0] }), 0],
-  ['half a person as gap', dayWith({ gap: [0, 0.5] }), 0],
+  ['more counters', dayWith({ customer: [0, 0, 0] }), 0],
+  ['half a person', dayWith({ customer: [0, 0.5] }), 0],
   ['a negative sum', dayWith({ sums: [[1, -1]] }), 0],
   ['a sum of an unknown key', dayWith({ sums: [[1, 1, 1, 1, 1, 1]] }), 0],
   ['a text as sums', dayWith({ sums: ['1'] }), 0],
 ])('of a stored day with %s', (_, day, expected) => {
-  expect(restoreBranches([day]).past).toHaveLength(expected);
+  expect(restoreDays([day]).days).toHaveLength(expected);
 });

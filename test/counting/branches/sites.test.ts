@@ -1,10 +1,9 @@
 /** Which branches of a customer there are, and what they say after each response. */
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS } from '../../../src/base/duration.ts';
-import { ServiceError } from '../../../src/base/errors.ts';
-import { packSums, unknownDay, WINDOW_MS } from '../../../src/counting/branches/branch-day.ts';
-import { BranchSites } from '../../../src/counting/branches/branch-sites.ts';
-import { NO_BRANCHES } from '../../../src/counting/branches/branch-state.ts';
+import { packSums, unknownDay, WINDOW_MS } from '../../../src/counting/branches/day.ts';
+import { NO_BRANCHES } from '../../../src/counting/branches/plan.ts';
+import { BranchSites } from '../../../src/counting/branches/sites.ts';
 import { parseOpeningHours } from '../../../src/counting/calendar/opening-hours.ts';
 import type { SiteDescription } from '../../../src/counting/customer-metrics.ts';
 import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
@@ -35,7 +34,7 @@ class SitesFixture extends BranchFixture {
 
   /** Polls the customer without a request. */
   count(): void {
-    this.sites.counted(this.customer(), this.nowMs);
+    this.sites.counted(this.customer());
   }
 
   /** Sends all requests. Returns how many. */
@@ -218,7 +217,7 @@ describe('values', () => {
     const branches = new SitesFixture({ [NORTH]: OTHERS });
     branches.record(NORTH, at(10, 3), [5, 0]);
     branches.record(NORTH, at(10, 3, 1), [5, 0]);
-    branches.sites.counted({ ...branches.customer(), past: undefined }, branches.nowMs);
+    branches.sites.counted({ ...branches.customer(), past: undefined });
     expect(await branches.read()).toBe(1);
     expect(branches.occupancy).toEqual({ [NORTH]: 5 });
     expect(branches.sites.isWaiting).toBe(false);
@@ -234,29 +233,10 @@ describe('requests', () => {
     expect(branches.sites.isWaiting).toBe(false);
     branches.count();
     expect(branches.sites.isWaiting).toBe(true);
-    branches.sites.counted(undefined, branches.nowMs);
+    branches.sites.counted(undefined);
     expect(branches.sites.plan()).toBeUndefined();
-    expect(branches.sites.isWaiting).toBe(false);
     await branches.sites.readNext(branches.query);
     expect(branches.requests).toEqual([]);
-  });
-
-  test('that fail drop what a repair has read', async () => {
-    const branches = new SitesFixture({}, at(10, 40));
-    branches.record(NORTH, at(10, 3), [5, 0]);
-    branches.count();
-    await branches.read();
-    branches.record(NORTH, at(10, 4), [2, 0], 40 * MINUTE_MS);
-    branches.record(NORTH, at(10, 35), [1, 0]);
-    branches.nowMs = at(10, 50);
-    branches.count();
-    await branches.sites.readNext(branches.query);
-    expect(branches.sites.plan()?.kind).toBe('repair');
-    branches.change = () => {
-      throw new ServiceError('timeout', 'no response');
-    };
-    await expect(branches.sites.readNext(branches.query)).rejects.toThrow('no response');
-    expect(branches.sites.plan()?.kind).toBe('window');
   });
 });
 

@@ -1,0 +1,267 @@
+/**
+ * The branches of a customer as buildings: each has the life of a site, and its day comes from windows.
+ * Their requests run one by one, behind the polls.
+ */
+import { MINUTE_MS } from '../../base/duration.ts';
+import { COUNTERS } from '../../base/model.ts';
+import { compareKeys, MAX_KEYS } from '../breakdowns/poll-breakdown.ts';
+import type { Calendar, Span } from '../calendar/calendar.ts';
+import type {
+  BranchDescriptions,
+  BranchMetrics,
+  CounterValues,
+  SiteDescription,
+} from '../customer-metrics.ts';
+import { createHistory } from '../occupancy/history.ts';
+import { grandTotal, isZero } from '../rows/counts.ts';
+import { lastSeenIn } from '../rows/day-counts.ts';
+import type { CountsToday, DayCounts } from '../rows/day-counts.ts';
+import type { Query } from '../rows/window-reader.ts';
+import { Site } from '../site.ts';
+import { countsOfKey, endMsOf, lastSums, NO_SUMS, sumOfKey, WINDOW_MS } from './day.ts';
+import { decide, NO_BRANCHES, plan, requestSums, update } from './plan.ts';
+import type { BranchState, BranchTask, CustomerCounts } from './plan.ts';
+
+/** Learning from four weeks takes a millisecond. */
+const LEARNED_AT_ONCE = 20;
+
+export class BranchSites {
+  readonly #calendar: Calendar;
+  readonly #timezone: string;
+  /** In the order of their keys. */
+  #sites: ReadonlyMap<string, Site> = new Map();
+  /** The past days that each site has learned from. */
+  readonly #learned = new WeakMap<Site, BranchState['past']>();
+  #descriptions: BranchDescriptions;
+  #state: BranchState = NO_BRANCHES;
+  /** At the newest accepted poll of the customer; undefined if keys cannot be parsed. */
+  #customer: CustomerCounts | undefined;
+
+  /** `timezone` is that of the opening hours. */
+  constructor(calendar: Calendar, timezone: string, descriptions: BranchDescriptions) {
+    this.#calendar = calendar;
+    this.#timezone = timezone;
+    this.#descriptions = descriptions;
+    this.#addSites();
+  }
+
+  /** What is known of the windows: a cache. */
+  get state(): BranchState {
+    return this.#state;
+  }
+
+  /** Takes the windows that were stored, unless others are known already. */
+  restore(state: BranchState): void {
+    this.#state = this.#state.phase === 'restored' ? state : this.#state;
+    this.#addSites();
+  }
+
+  setDescriptions(descriptions: BranchDescriptions): void {
+    this.#descriptions = descriptions;
+    this.#sites.forEach((site, key) => site.setDescription(this.#descriptionOf(key)));
+    this.#addSites();
+  }
+
+  /** Takes the counts of an accepted poll of the customer; undefined if keys cannot be parsed. */
+  counted(customer: CustomerCounts | undefined): void {
+    this.#customer = customer;
+    this.#changed(this.#state);
+  }
+
+  /** Returns the next request; undefined if there is none. */
+  plan(): BranchTask | undefined {
+    return this.#customer && plan(this.#state, this.#customer);
+  }
+
+  /** Sends the next request, if there is one. Throws a ServiceError. */
+  async readNext(query: Query): Promise<void> {
+    const task = this.plan();
+    if (task !== undefined) {
+      const table = await requestSums(task, this.#calendar, query);
+      const { today } = this.#state;
+      this.#changed(decide(this.#state, task, table), task.branchDay === today);
+    }
+  }
+
+  /** Whether there is a request to send, or a branch to learn about. */
+  get isWaiting(): boolean {
+    return this.plan() !== undefined || this.#unlearned().length > 0;
+  }
+
+  /** Learns from the days before, of some branches. Returns whether others are left. */
+  learn(): boolean {
+    const unlearned = this.#unlearned();
+    const { past } = this.#state;
+    const windowMs = Math.max(WINDOW_MS, ...past.map(({ stepMs }) => stepMs));
+    for (const [key, site, day] of unlearned.slice(0, LEARNED_AT_ONCE)) {
+      const days = pastDaysOf(this.#state, this.#calendar, key);
+      site.historyRead(createHistory(this.#calendar, day, days, windowMs));
+      this.#learned.set(site, past);
+    }
+    return unlearned.length > LEARNED_AT_ONCE;
+  }
+
+  /** Shows a state of the past, at the end of its windows, and learns from the days before it. */
+  replay(state: BranchState): void {
+    this.#state = state;
+    this.#addSites();
+    while (this.learn());
+    if (state.today !== undefined) {
+      const atMs = endMsOf(state.today, state.today.sums.length);
+      this.#show(countsToday(state, this.#calendar, { atMs, endMs: atMs }, this.keys));
+    }
+  }
+
+  /** Those that are configured or counted, in their order. */
+  get keys(): readonly string[] {
+    return [...this.#sites.keys()];
+  }
+
+  /** Returns whether a branch is open; undefined without opening hours. */
+  isOpenAt(key: string, atMs: number): boolean | undefined {
+    return this.#sites.get(key)?.isOpenAt(atMs);
+  }
+
+  /** Returns the values of the branches that are configured or counted, in the order of their keys. */
+  metricsAt(nowMs: number): readonly BranchMetrics[] {
+    const { startMs } = this.#calendar.dayAt(nowMs);
+    return [...this.#sites].map(([key, site]) => {
+      const { counts } = site.days.today ?? {};
+      const ofDay = counts?.day.startMs === startMs ? counts.counts : undefined;
+      const counters = COUNTERS.people.map((name, counter): [string, CounterValues] => {
+        const today = ofDay && grandTotal(ofDay[counter] ?? []);
+        return [name, { total: undefined, excess: undefined, today }];
+      });
+      return {
+        key,
+        ...site.metricsAt(nowMs),
+        lastSeenMs: site.days.lastSeenAt(nowMs),
+        counters: Object.fromEntries(counters),
+      };
+    });
+  }
+
+  /** Returns the instants at which values change without a poll, some of them past. */
+  changesAfter(nowMs: number): readonly number[] {
+    return [...this.#sites.values()].flatMap((site) => site.changesAfter(nowMs));
+  }
+
+  /** Returns the branches that have not learned from the days before today, once these are known. */
+  #unlearned(): readonly (readonly [key: string, site: Site, day: Span])[] {
+    const { phase, today, past } = this.#state;
+    return today === undefined || phase !== 'complete'
+      ? []
+      : [...this.#sites].flatMap(([key, site]) =>
+          this.#learned.get(site) === past ? [] : [[key, site, today.day] as const],
+        );
+  }
+
+  /** Takes a newer state. The days before change no value until they are learned from: most responses are of them. */
+  #changed(state: BranchState, isOfToday = true): void {
+    const customer = this.#customer;
+    if (customer === undefined) {
+      return;
+    }
+    const before = this.#state;
+    this.#state = update(state, this.#calendar, customer);
+    const { keys, today } = this.#state;
+    // The service may list a branch long before anybody is counted there.
+    const hasOther = keys.some((key) => !this.#sites.has(key));
+    if (hasOther || today?.day.startMs !== before.today?.day.startMs) {
+      this.#addSites();
+    } else if (!isOfToday) {
+      return;
+    }
+    this.#show(branchesToday(this.#state, this.#calendar, customer, this.keys));
+  }
+
+  #show(today: ReadonlyMap<string, CountsToday> | undefined): void {
+    for (const [key, minutes] of today ?? []) {
+      const { atMs, counts } = minutes;
+      this.#sites.get(key)?.counted({ day: counts.day, atMs, minutes });
+    }
+  }
+
+  /** Creates the sites of new keys, and drops those that counted nobody for four weeks. */
+  #addSites(): void {
+    const { configured } = this.#descriptions;
+    const keys = new Set([...Object.keys(configured), ...countedKeys(this.#state)]);
+    const sites = new Map([...this.#sites].filter(([key]) => keys.has(key)));
+    for (const key of keys) {
+      if (!sites.has(key) && sites.size < MAX_KEYS) {
+        const description = this.#descriptionOf(key);
+        sites.set(key, new Site(this.#calendar, this.#timezone, description));
+      }
+    }
+    this.#sites = new Map([...sites].toSorted(([a], [b]) => compareKeys(a, b)));
+  }
+
+  #descriptionOf(key: string): SiteDescription {
+    const { configured, others } = this.#descriptions;
+    return (Object.hasOwn(configured, key) ? configured[key] : undefined) ?? others;
+  }
+}
+
+/**
+ * Returns today's counts of some keys; undefined unless they are those of the customer's newest poll: then their
+ * sums are the service's.
+ */
+export function branchesToday(
+  state: BranchState,
+  calendar: Calendar,
+  customer: CustomerCounts,
+  keys = state.keys,
+): ReadonlyMap<string, CountsToday> | undefined {
+  const { atMs, endMs, counts } = customer.today;
+  const { today } = state;
+  const isKnown =
+    today?.day.startMs === counts.day.startMs && plan(state, customer)?.branchDay !== today;
+  return isKnown ? countsToday(state, calendar, { atMs, endMs }, keys) : undefined;
+}
+
+/** Returns the counts of some keys on the day of a state, at an instant. */
+function countsToday(
+  { today, now, seenMs, keys: known }: BranchState,
+  calendar: Calendar,
+  { atMs, endMs }: Pick<CountsToday, 'atMs' | 'endMs'>,
+  keys: readonly string[],
+): ReadonlyMap<string, CountsToday> {
+  if (today === undefined) {
+    return new Map();
+  }
+  const { startMs } = today.day;
+  const runningEndMs = startMs + Math.ceil((endMs - startMs) / MINUTE_MS) * MINUTE_MS;
+  const sums = now?.sums ?? lastSums(today);
+  return new Map(
+    keys.map((key) => {
+      const index = indexOf(known, key);
+      const counts = countsOfKey(calendar, today, index, { sums, endMs: runningEndMs });
+      const seen = [seenMs.get(key), lastSeenIn(counts)].filter((ms) => ms !== undefined);
+      const lastSeenMs = seen.length === 0 ? undefined : Math.max(...seen);
+      return [key, { counts, atMs, endMs, lastSeenMs }];
+    }),
+  );
+}
+
+/** Returns the past days of a key by quarter-hour, oldest first. */
+export function pastDaysOf(
+  { past, keys }: BranchState,
+  calendar: Calendar,
+  key: string,
+): readonly DayCounts[] {
+  const index = indexOf(keys, key);
+  return past.map((branchDay) => countsOfKey(calendar, branchDay, index)).toReversed();
+}
+
+/** Returns the place of a key; of an unknown one, a place without counts. */
+function indexOf(keys: readonly string[], key: string): number {
+  const index = keys.indexOf(key);
+  return index < 0 ? keys.length : index;
+}
+
+/** Returns the keys that counted anybody in the days that are known. */
+export function countedKeys({ keys, today, past, reading, now }: BranchState): readonly string[] {
+  const days = [today, reading, ...past].filter((branchDay) => branchDay !== undefined);
+  const all = [...days.map(lastSums), now?.sums ?? NO_SUMS];
+  return keys.filter((_, index) => all.some((sums) => !isZero(sumOfKey(sums, index))));
+}
