@@ -8,6 +8,7 @@ import type { WebConfig } from './base/web-config.ts';
 import type { LoadedConfig } from './config/load.ts';
 import type { LoadResult } from './config/reader.ts';
 import type { Config } from './config/types.ts';
+import type { Customer } from './counting/customer.ts';
 import { HighWaterMarks } from './counting/high-water-marks.ts';
 import { shardOf } from './customers.ts';
 import { Exporter } from './exporter.ts';
@@ -17,6 +18,7 @@ import { renderCustomers, renderScrape } from './metrics/exposition.ts';
 import { createService } from './service/client.ts';
 import type { Transport } from './service/transport.ts';
 import { BranchDays } from './storage/branch-days.ts';
+import { Pasts } from './storage/pasts.ts';
 import { Store } from './storage/store.ts';
 import { createWebServer } from './web/server.ts';
 import type { ReloadResult, WebServerOptions } from './web/server.ts';
@@ -75,17 +77,22 @@ export function createDaemon(options: DaemonOptions) {
     log,
     observe: (successful, writtenAtMs) => exporterMetrics.stateSaved(successful, writtenAtMs),
   });
-  const branchDays = new BranchDays(store, () =>
-    exporter.customers.map(({ customer }) => customer),
-  );
-  store.setSource(branchDays);
+  function customers(): readonly Customer[] {
+    return exporter.customers.map(({ customer }) => customer);
+  }
+  const branchDays = new BranchDays(store, customers);
+  const pasts = new Pasts(store, customers);
+  store.setSources(branchDays, pasts);
   const exporter = new Exporter(loaded.config, {
     clock,
     log,
     marks,
     connect: (config, observer) => createService({ ...system, config, observer }),
     observer: exporterMetrics,
-    restoreBranches: (customer) => branchDays.restore(customer),
+    restore: (customer) => {
+      branchDays.restore(customer);
+      pasts.restore(customer);
+    },
   });
   const { exposition } = exporter;
   let state: 'starting' | 'running' | 'stopping' = 'starting';

@@ -26,8 +26,8 @@ export interface ExporterOptions {
   readonly observer: Pick<ServiceObserver, 'request'> &
     Pick<PollObserver, 'pollEnded'> &
     Partial<Pick<PollObserver, 'changed'>>;
-  /** Gives the branches of a customer what was stored. */
-  readonly restoreBranches?: (customer: Customer) => void;
+  /** Gives a customer what was stored of its days. */
+  readonly restore?: (customer: Customer) => void;
 }
 
 /** The part of the service that polling needs. */
@@ -89,7 +89,7 @@ export class Exporter {
         clients.delete(name);
       }
     }
-    this.#registered.forEach(({ customer }) => this.#options.restoreBranches?.(customer));
+    this.#registered.forEach(({ customer }) => this.#options.restore?.(customer));
     this.exposition.setCustomers(
       this.#registered.map(({ customer }) => customer),
       config.customers,

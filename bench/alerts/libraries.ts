@@ -13,7 +13,7 @@ import { Zone } from '../../src/counting/calendar/zone.ts';
 import { Customer } from '../../src/counting/customer.ts';
 import { counterOwner, HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { HISTORY_DAYS } from '../../src/counting/occupancy/door-model.ts';
-import { createHistory } from '../../src/counting/occupancy/history.ts';
+import { createPast } from '../../src/counting/past/past.ts';
 import { plus } from '../../src/counting/rows/counts.ts';
 import type { Counts } from '../../src/counting/rows/counts.ts';
 import {
@@ -342,9 +342,9 @@ async function seriesOf(
       if (today === undefined) {
         continue;
       }
-      if (customer.streamOf(stream).days.readHistoryOf(today.day) === undefined) {
+      if (customer.streamOf(stream).days.comparedPastOf(today.day) === undefined) {
         const before = counted[stream].slice(Math.max(0, index - HISTORY_DAYS), index);
-        customer.historyRead(stream, createHistory(calendar, today.day, before));
+        customer.pastRead(stream, createPast(calendar, today.day, before));
       }
       const minutes = stepsUntil(today, shownUntilMs);
       const sums = positiveSums(minutes);

@@ -6,7 +6,7 @@ import { DAY_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { Calendar } from '../../src/counting/calendar/calendar.ts';
 import type { Span } from '../../src/counting/calendar/calendar.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
-import { doorFault } from '../../src/counting/occupancy/door-fault.ts';
+import { doorFault } from '../../src/counting/past/door-fault.ts';
 import {
   HISTORY_DAYS,
   learnDoors,
@@ -16,9 +16,9 @@ import {
 } from '../../src/counting/occupancy/door-model.ts';
 import { estimateInside } from '../../src/counting/occupancy/estimate.ts';
 import type { Estimate } from '../../src/counting/occupancy/estimate.ts';
-import { createHistory, pastDays } from '../../src/counting/occupancy/history.ts';
+import { createPast, pastDays } from '../../src/counting/past/past.ts';
 import { nextOccupancy } from '../../src/counting/occupancy/occupancy.ts';
-import { usualPeople } from '../../src/counting/occupancy/usual.ts';
+import { usualPeople } from '../../src/counting/past/usual.ts';
 import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
 import { countPasses } from '../../src/simulator/traffic.ts';
 import { countedByWindow, sumsByStep } from './by-window.ts';
@@ -166,7 +166,7 @@ function estimator(
   all: readonly DayCounts[],
 ): (counts: DayCounts, minute: number) => Estimate | undefined {
   const days = all.slice(day - HISTORY_DAYS, day);
-  const people = createHistory(CALENDAR, spanOf(day), days);
+  const people = createPast(CALENDAR, spanOf(day), days);
   const past = { people, calendar: CALENDAR, openSpans: (open: Span) => [open] };
   const model = learnDoors(pastDays(people), people.weekday);
   return (counts, minute) => {

@@ -7,7 +7,7 @@ import { readBranchHistory } from './branches.ts';
 import { readBranchTotals } from './branch-totals.ts';
 import type { BranchTotals } from './branch-totals.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../base/duration.ts';
-import { readDaysBefore } from '../counting/occupancy/read-history.ts';
+import { readDaysBefore } from '../counting/past/read-past.ts';
 import type { DayCounts } from '../counting/rows/day-counts.ts';
 import type { PeriodHistory } from './replay.ts';
 import { WindowReader } from '../counting/rows/window-reader.ts';
@@ -68,7 +68,8 @@ export function createReader(
       : undefined;
     const daysBefore: Partial<Record<MinuteStream, readonly DayCounts[]>> = {};
     for (const stream of config.streams) {
-      const days = await readDaysBefore(query, stream, calendar, firstDay, keyTimes, startMs);
+      const source = { query, stream, calendar, keyTimes };
+      const days = await readDaysBefore(source, firstDay, startMs);
       if (days !== undefined) {
         daysBefore[stream] = days;
       }

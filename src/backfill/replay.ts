@@ -12,7 +12,7 @@ import { Customer } from '../counting/customer.ts';
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';
 import { counterOwner, HighWaterMarks } from '../counting/high-water-marks.ts';
 import { HISTORY_DAYS } from '../counting/occupancy/door-model.ts';
-import { createHistory } from '../counting/occupancy/history.ts';
+import { createPast } from '../counting/past/past.ts';
 import { plus } from '../counting/rows/counts.ts';
 import type { Counts } from '../counting/rows/counts.ts';
 import { lastSeenIn, positiveSums, stepsUntil } from '../counting/rows/day-counts.ts';
@@ -74,7 +74,7 @@ export function* replayPeriod(
   for (const atMs of times) {
     const day = calendar.dayAt(atMs);
     for (const { stream } of replays) {
-      if (customer.streamOf(stream).days.readHistoryOf(day) === undefined) {
+      if (customer.streamOf(stream).days.comparedPastOf(day) === undefined) {
         readHistory(customer, history, stream, day);
       }
     }
@@ -101,7 +101,7 @@ function readHistory(
   const before = daysBefore[stream];
   if (before !== undefined) {
     const days = [...before, ...ofPeriod].slice(-HISTORY_DAYS);
-    customer.historyRead(stream, createHistory(calendar, day, days));
+    customer.pastRead(stream, createPast(calendar, day, days));
   }
 }
 

@@ -14,8 +14,8 @@ import {
   QUARTERS_PER_DAY,
 } from '../counting/occupancy/door-model.ts';
 import type { PastDay } from '../counting/occupancy/door-model.ts';
-import { pastDays } from '../counting/occupancy/history.ts';
-import type { History } from '../counting/occupancy/history.ts';
+import { pastDays } from '../counting/past/past.ts';
+import type { Past } from '../counting/past/past.ts';
 import { grandTotal, isZero, minus } from '../counting/rows/counts.ts';
 import type { Counts, CountsByKey } from '../counting/rows/counts.ts';
 import { WindowReader } from '../counting/rows/window-reader.ts';
@@ -42,7 +42,7 @@ export interface BranchReport {
  */
 export async function reportBranches(
   registered: Pick<RegisteredCustomer, 'customer' | 'config'>,
-  history: History | undefined,
+  history: Past | undefined,
   query: Query,
   nowMs: number,
 ) {
@@ -54,7 +54,7 @@ export async function reportBranches(
 
 async function readBranches(
   { customer, config }: Pick<RegisteredCustomer, 'customer' | 'config'>,
-  history: History | undefined,
+  history: Past | undefined,
   query: Query,
   nowMs: number,
 ): Promise<readonly BranchReport[]> {
@@ -100,7 +100,7 @@ interface BranchesOfDay {
 /** Returns the past days of the branches, oldest first, with as much detail as the ratio and the nights need. */
 async function readDays(
   reader: WindowReader,
-  history: History,
+  history: Past,
   days: readonly Span[],
 ): Promise<readonly BranchesOfDay[]> {
   const customerDays = pastDays(history).toReversed();

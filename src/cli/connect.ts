@@ -19,8 +19,8 @@ import { accessOf } from '../config/credentials.ts';
 import type { Config } from '../config/types.ts';
 import { grandTotal, isZero } from '../counting/rows/counts.ts';
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';
-import type { History } from '../counting/occupancy/history.ts';
-import { readHistory } from '../counting/occupancy/read-history.ts';
+import type { Past } from '../counting/past/past.ts';
+import { readPast } from '../counting/past/read-past.ts';
 import { streamContext } from '../counting/customer-poll.ts';
 import { diagnoseStream } from '../counting/check/diagnose.ts';
 import type { DayAgreement, StreamDiagnosis } from '../counting/check/diagnose.ts';
@@ -115,7 +115,7 @@ async function readCustomer(
     return client.query(question, signal).finally(endDeadline);
   }
 
-  let peopleHistory: History | undefined;
+  let peopleHistory: Past | undefined;
   let contradiction: string | undefined;
 
   async function readStream(stream: MinuteStream): Promise<StreamReport> {
@@ -143,13 +143,12 @@ async function readCustomer(
     const { calendar } = context;
     if (stream === 'people') {
       const today = calendar.dayAt(systemClock.nowMs());
-      const history = await readHistory(query, stream, calendar, today, context.keyTimes).catch(
-        serviceErrorOf,
-      );
+      const source = { query, stream, calendar, keyTimes: context.keyTimes };
+      const past = await readPast(source, today).catch(serviceErrorOf);
       // A failure leaves the doors unknown, as it does in the exporter.
-      if (history !== undefined && !(history instanceof ServiceError)) {
-        customer.historyRead(stream, history);
-        peopleHistory = history;
+      if (!(past instanceof ServiceError)) {
+        customer.pastRead(stream, past);
+        peopleHistory = past;
       }
     }
     const { lastSeenMs } = diagnosis;
@@ -267,7 +266,7 @@ function loginsFinding(streams: readonly StreamReport[]): string | undefined {
 /** Returns a warning if the hours of another time zone fit better; undefined if buildings have hours of their own. */
 function hoursFinding(
   { customer, config }: Pick<RegisteredCustomer, 'customer' | 'config'>,
-  history: History,
+  history: Past,
 ): string | undefined {
   const { branches, openingHours, timezone } = config;
   if (

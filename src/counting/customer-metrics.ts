@@ -3,12 +3,12 @@ import type { Breakdown, CounterName, Stream } from '../base/model.ts';
 import { MINUTE_MS } from '../base/duration.ts';
 import type { Span } from './calendar/calendar.ts';
 import type { DoorModel } from './occupancy/door-model.ts';
-import type { DoorFault } from './occupancy/door-fault.ts';
+import type { DoorFault } from './past/door-fault.ts';
 import type { Estimate } from './occupancy/estimate.ts';
 import type { Health } from './totals/health.ts';
 import type { Mark } from './high-water-marks.ts';
 import type { OpeningHours } from './calendar/opening-hours.ts';
-import type { UsualPeople } from './occupancy/usual.ts';
+import type { UsualPeople } from './past/usual.ts';
 
 /** The values of a building. */
 export interface SiteMetrics {

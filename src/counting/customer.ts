@@ -9,7 +9,7 @@ import { BranchSites } from './branches/sites.ts';
 import { Breakdowns } from './breakdowns/breakdown-states.ts';
 import { runningPeriod } from './calendar/calendar.ts';
 import type { Calendar, CountingPeriod } from './calendar/calendar.ts';
-import { CountedDays } from './counted-days.ts';
+import { CountedDays } from './past/counted-days.ts';
 import { countOf } from './rows/counts.ts';
 import { counterValues, MAX_OCCUPANCY_AGE_MS } from './customer-metrics.ts';
 import type {
@@ -23,9 +23,9 @@ import type {
 import { failed, skipped, succeeded } from './totals/health.ts';
 import type { Health } from './totals/health.ts';
 import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
-import { pastDays } from './occupancy/history.ts';
-import type { History } from './occupancy/history.ts';
-import { usualLogins } from './occupancy/usual.ts';
+import { pastDays } from './past/past.ts';
+import type { Past } from './past/past.ts';
+import { usualLogins } from './past/usual.ts';
 import { Site } from './site.ts';
 import { CountedStream } from './stream.ts';
 import type { PollOutcome } from './totals/state.ts';
@@ -181,13 +181,13 @@ export class Customer implements MetricsSource {
     return this.#site.isOpenAt(atMs);
   }
 
-  /** Takes the history of a day as the service has it. */
-  historyRead(stream: MinuteStream, history: History): void {
+  /** Takes the past of a stream as the service has it. */
+  pastRead(stream: MinuteStream, past: Past): void {
     if (stream === 'people') {
-      this.#site.historyRead(history);
+      this.#site.pastRead(past);
       this.#countBranches();
     } else {
-      this.#streams.logins.days.historyRead(history);
+      this.#streams.logins.days.pastRead(past);
     }
     this.#updateLoginsSoFar();
   }
@@ -246,25 +246,24 @@ export class Customer implements MetricsSource {
     };
   }
 
-  /** Gives the branches the counts of the newest accepted poll, and the days before once they were read. */
+  /** Gives the branches the counts of the newest accepted poll, and the days before once they were compared. */
   #countBranches(): void {
-    const { today } = this.#site.days;
-    const history = today && this.#site.days.readHistoryOf(today.counts.day);
-    this.#branches?.counted(today && { today, past: history && pastDays(history) });
+    const { today, past } = this.#site.days;
+    this.#branches?.counted(today && { today, past: past && pastDays(past) });
   }
 
   /** Those of the day before stay until both streams were polled on a new day. */
   #updateLoginsSoFar(): void {
     const { past, days } = this.#site;
-    const { history, today: loginsToday } = this.#streams.logins.days;
+    const { past: ofLogins, today: loginsToday } = this.#streams.logins.days;
     const { today } = days;
-    if (!past || !today || !history || !loginsToday) {
+    if (!past || !today || !ofLogins || !loginsToday) {
       this.#loginsSoFar = undefined;
       return;
     }
-    const starts = [past.people.today, history.today, loginsToday.counts.day];
+    const starts = [past.people.today, ofLogins.today, loginsToday.counts.day];
     if (starts.every(({ startMs }) => startMs === today.counts.day.startMs)) {
-      this.#loginsSoFar = [past, history, today, loginsToday];
+      this.#loginsSoFar = [past, ofLogins, today, loginsToday];
       this.#usualLogins = undefined;
     }
   }

@@ -3,8 +3,8 @@
  * does not know where its counts come from.
  */
 import type { Calendar, Span } from './calendar/calendar.ts';
-import { CountedDays } from './counted-days.ts';
-import type { Counted } from './counted-days.ts';
+import { CountedDays } from './past/counted-days.ts';
+import type { Counted } from './past/counted-days.ts';
 import { doorMetrics, MAX_OCCUPANCY_AGE_MS, NO_ESTIMATE } from './customer-metrics.ts';
 import type {
   EstimateMetrics,
@@ -12,18 +12,18 @@ import type {
   SiteDescription,
   SiteMetrics,
 } from './customer-metrics.ts';
-import { doorFault } from './occupancy/door-fault.ts';
-import type { DoorFault } from './occupancy/door-fault.ts';
+import { doorFault } from './past/door-fault.ts';
+import type { DoorFault } from './past/door-fault.ts';
 import { learnDoors } from './occupancy/door-model.ts';
 import type { DoorModel } from './occupancy/door-model.ts';
 import { estimateInside } from './occupancy/estimate.ts';
 import type { Estimate } from './occupancy/estimate.ts';
 import type { CountsToday } from './rows/day-counts.ts';
-import { pastDays } from './occupancy/history.ts';
-import type { History } from './occupancy/history.ts';
+import { pastDays } from './past/past.ts';
+import type { Past } from './past/past.ts';
 import { CURVE_STEP_MS, occupancyAt, occupancyCurve } from './occupancy/occupancy.ts';
-import { usualPeople } from './occupancy/usual.ts';
-import type { SitePast, UsualPeople } from './occupancy/usual.ts';
+import { usualPeople } from './past/usual.ts';
+import type { SitePast, UsualPeople } from './past/usual.ts';
 
 /** What the order of today's minutes shows of the people inside. */
 interface Inside {
@@ -43,10 +43,11 @@ export class Site {
   readonly #calendar: Calendar;
   readonly #timezone: string;
   #description: SiteDescription;
-  #learned: { readonly day: Span; readonly model: DoorModel } | undefined;
+  #learned:
+    { readonly day: Span; readonly model: DoorModel; readonly from: Past['counts'] } | undefined;
   /** At the newest counts; undefined if keys cannot be parsed. */
   #inside: Inside | undefined;
-  /** At the newest counts. Computed when needed, because their history may come later. */
+  /** At the newest counts. Computed when needed, because their past may come later. */
   #expected: Expected | undefined;
 
   /** `timezone` is that of the opening hours. */
@@ -68,10 +69,9 @@ export class Site {
     return this.#description.openingHours?.isOpenAt(atMs, this.#timezone);
   }
 
-  /** Takes the history of a day as the service has it. */
-  historyRead(history: History): void {
-    this.days.historyRead(history);
-    this.#learned = undefined;
+  /** Takes the past as the service has it. */
+  pastRead(past: Past): void {
+    this.days.pastRead(past);
     this.#learn();
     this.#expected = undefined;
   }
@@ -85,14 +85,15 @@ export class Site {
   /** Computes what depends on the newest counts. */
   countsChanged(): void {
     const { today } = this.days;
+    this.#learn();
     this.#inside = today && this.#insideOf(today);
     this.#expected = undefined;
   }
 
-  /** What is known before today; undefined until its history is. */
+  /** What is known before today; undefined until its past is. */
   get past(): SitePast | undefined {
-    const { history: people, newest } = this.days;
-    return people && people.today.startMs === newest?.day.startMs
+    const { past: people, newest } = this.days;
+    return people && newest
       ? { people, calendar: this.#calendar, openSpans: (day) => this.#openSpansOf(day) }
       : undefined;
   }
@@ -169,20 +170,14 @@ export class Site {
     return this.#expected;
   }
 
-  /** Learns the doors, if they are needed and the history was read. */
+  /** Learns the doors, if they are needed and their past has changed. */
   #learn(): void {
+    const { past } = this.days;
     if (!this.#description.estimate) {
       this.#learned = undefined;
-      return;
-    }
-    const { history } = this.days;
-    if (
-      this.#learned === undefined &&
-      history !== undefined &&
-      this.days.readHistoryOf(history.today)
-    ) {
-      const model = learnDoors(pastDays(history), history.weekday);
-      this.#learned = { day: history.today, model };
+    } else if (past !== undefined && past.counts !== this.#learned?.from) {
+      const model = learnDoors(pastDays(past), past.weekday);
+      this.#learned = { day: past.today, model, from: past.counts };
     }
   }
 

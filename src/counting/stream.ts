@@ -2,7 +2,7 @@
 import { COUNTERS } from '../base/model.ts';
 import type { MinuteStream } from '../base/model.ts';
 import type { CountingPeriod } from './calendar/calendar.ts';
-import type { CountedDays } from './counted-days.ts';
+import type { CountedDays } from './past/counted-days.ts';
 import { UNPOLLED } from './totals/health.ts';
 import type { Health } from './totals/health.ts';
 import type { CounterOwner, HighWaterMarks, Mark } from './high-water-marks.ts';

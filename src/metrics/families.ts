@@ -6,7 +6,7 @@
 import { ALL_COUNTERS, BREAKDOWNS, COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
 import type { Breakdown, Stream } from '../base/model.ts';
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';
-import { DOOR_FAULTS } from '../counting/occupancy/door-fault.ts';
+import { DOOR_FAULTS } from '../counting/past/door-fault.ts';
 import { CUSTOMER, SITES, keysOf, labelledSeriesOf, seriesOf, writeLabels } from './family.ts';
 import type { Family } from './family.ts';
 

@@ -5,13 +5,13 @@
 import { nextTurn } from '../base/clock.ts';
 import { MINUTE_MS, SECOND_MS } from '../base/duration.ts';
 import { isMinuteStream } from '../base/model.ts';
-import { isHistoryDue, updateHistory } from '../counting/customer-history.ts';
+import { isPastDue, updatePast } from '../counting/customer-past.ts';
 import type { Query } from '../counting/rows/window-reader.ts';
 import type { PollJob, ReadJob } from './job.ts';
 
 /** Logged at the first failure in a row. */
 export const FAILURE_MESSAGES = {
-  past: 'history unavailable',
+  past: 'past unavailable',
   window: 'branches unavailable',
 } as const satisfies Record<ReadJob['kind'], string>;
 
@@ -58,9 +58,9 @@ export const READINGS: Readonly<Record<ReadJob['kind'], Reading>> = {
       }
     },
   },
-  /** The history of people or logins. */
+  /** The past of people or logins. */
   past: {
-    name: 'the history',
+    name: 'the past',
     // Those of 10,000 customers begin within an hour: two each.
     gapMs: 180,
     pauseMs: 0,
@@ -69,8 +69,8 @@ export const READINGS: Readonly<Record<ReadJob['kind'], Reading>> = {
     maxRetryMs: 6 * 60 * MINUTE_MS,
     isShownAtOnce: false,
     isOf: ({ stream }) => isMinuteStream(stream),
-    isDue: ({ customer, stream }, nowMs) => isHistoryDue(customer, stream, nowMs),
-    run: ({ customer, stream }, query, nowMs) => updateHistory(customer, stream, query, nowMs),
+    isDue: ({ customer, stream }, nowMs) => isPastDue(customer, stream, nowMs),
+    run: ({ customer, stream }, query, nowMs) => updatePast(customer, stream, query, nowMs),
   },
 };
 

@@ -29,6 +29,8 @@ export interface StoredDay {
   readonly dayStartMs: number;
   /** JSON. */
   readonly content: string;
+  /** Other days of the stream are removed; by default they stay. */
+  readonly replaces?: 'all days';
 }
 
 /** "LSEx": no other program's database is taken for one of this program. */
@@ -57,6 +59,7 @@ const PUT_MARK = `
   ON CONFLICT DO UPDATE SET value = excluded.value, updated_ms = excluded.updated_ms`;
 const PUT_DAY = `
   INSERT INTO day VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET content = excluded.content`;
+const REMOVE_OTHER_DAYS = 'DELETE FROM day WHERE owner = ? AND stream = ? AND day_start_ms <> ?';
 const PUT_OWNER = 'INSERT INTO owner (service, client_id, customer) VALUES (?, ?, ?)';
 const OWNER_ID = 'SELECT id FROM owner WHERE service = ? AND client_id = ? AND customer = ?';
 const MARKS = `
@@ -178,8 +181,11 @@ export class Database {
         }
       }
       let characters = 0;
-      for (const { owner, stream, dayStartMs, content } of days) {
+      for (const { owner, stream, dayStartMs, content, replaces } of days) {
         this.#statement(PUT_DAY).run(this.#idOf(owner), stream, dayStartMs, content);
+        if (replaces === 'all days') {
+          this.#statement(REMOVE_OTHER_DAYS).run(this.#idOf(owner), stream, dayStartMs);
+        }
         characters += content.length;
         if (characters > CHARACTERS_AT_ONCE) {
           characters = 0;

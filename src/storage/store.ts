@@ -58,7 +58,7 @@ export class Store {
   /** What is not written yet, by owner, counter or stream, and start. */
   readonly #marks = new Map<string, StoredMark>();
   readonly #days = new Map<string, StoredDay>();
-  #source: DaySource = { changedDays: () => [] };
+  #sources: readonly DaySource[] = [];
   #database: Database | undefined;
   #triedAtMs = -Infinity;
   #removedAtMs = -Infinity;
@@ -99,9 +99,9 @@ export class Store {
     this.#loop = this.#saveChanges();
   }
 
-  /** Takes days to store from a source, besides the marks. */
-  setSource(source: DaySource): void {
-    this.#source = source;
+  /** Takes days to store from sources, besides the marks. */
+  setSources(...sources: readonly DaySource[]): void {
+    this.#sources = sources;
   }
 
   /** Returns the stored days of an owner and a stream, newest first; none where the database cannot be read. */
@@ -261,8 +261,10 @@ export class Store {
     for (const mark of marks.changedMarks(which)) {
       this.#marks.set(`${mark.owner} ${mark.counter} ${mark.periodStartMs}`, mark);
     }
-    for (const day of this.#source.changedDays(which === 'all')) {
-      this.#days.set(`${day.owner} ${day.stream} ${day.dayStartMs}`, day);
+    for (const source of this.#sources) {
+      for (const day of source.changedDays(which === 'all')) {
+        this.#days.set(`${day.owner} ${day.stream} ${day.dayStartMs}`, day);
+      }
     }
   }
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { MinuteStream } from '../../src/base/model.ts';
 import type { EstimateMetrics } from '../../src/counting/customer-metrics.ts';
-import { readDaysBefore, readHistory } from '../../src/counting/occupancy/read-history.ts';
-import { createHistory } from '../../src/counting/occupancy/history.ts';
+import { readDaysBefore, readPast } from '../../src/counting/past/read-past.ts';
 import { replayPeriod } from '../../src/backfill/replay.ts';
 import type { PeriodHistory } from '../../src/backfill/replay.ts';
 import { WindowReader } from '../../src/counting/rows/window-reader.ts';
@@ -136,11 +135,12 @@ describe('the estimate', () => {
   async function live(people: StreamFixture, atMs: number): Promise<EstimateMetrics> {
     const today = CALENDAR.dayAt(atMs);
     const query = queryFrom((question) => people.service.respond(question, atMs));
-    const history = await readHistory(query, 'people', CALENDAR, today, 'local');
+    const source = { query, stream: 'people', calendar: CALENDAR, keyTimes: 'local' } as const;
+    const before = await readPast(source, today);
     people.restart();
     people.nowMs = atMs;
     people.customer.setDescription(RIVERSIDE.description);
-    people.customer.historyRead('people', history ?? createHistory(CALENDAR, today, []));
+    people.customer.pastRead('people', before);
     await people.poll();
     return people.metrics().estimate;
   }
@@ -163,7 +163,7 @@ describe('the estimate', () => {
     const history = await readMinuteHistory(range);
     const firstDay = CALENDAR.dayAt(times[0] ?? NaN);
     const endMs = PERIOD.startMs;
-    const before = await readDaysBefore(query, 'people', CALENDAR, firstDay, 'local', endMs);
+    const before = await readDaysBefore({ ...range, query }, firstDay, endMs);
     const samples = replayPeriod(
       {
         ...RIVERSIDE,

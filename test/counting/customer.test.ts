@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CounterName } from '../../src/base/model.ts';
 import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts';
-import { updateHistory } from '../../src/counting/customer-history.ts';
+import { updatePast } from '../../src/counting/customer-past.ts';
 import { counterValues, doorMetrics } from '../../src/counting/customer-metrics.ts';
 import type { CustomerDescription, SiteDescription } from '../../src/counting/customer-metrics.ts';
 import type { Customer } from '../../src/counting/customer.ts';
@@ -272,7 +272,7 @@ describe('a customer that is polled by branch', () => {
     expect(await readWindows()).toEqual([true, false]);
     const counters = { people_entered: { today: 2 }, people_exited: { today: 1 } };
     expect(people.metrics().branches).toMatchObject([{ key: BRANCH, occupancy: 1, counters }]);
-    await updateHistory(customer, 'people', query, people.nowMs);
+    await updatePast(customer, 'people', query, people.nowMs);
     expect(await readWindows()).toEqual([false, true]);
     customer.branches?.learn();
     const { branches, estimate } = people.metrics();
@@ -290,7 +290,7 @@ describe('a customer that is polled by branch', () => {
     people.record(lateMs + MINUTE_MS / 2, [1, 0]);
     await people.polls(2);
     expect(await readWindows()).toEqual([true, false]);
-    await updateHistory(customer, 'people', query, people.nowMs);
+    await updatePast(customer, 'people', query, people.nowMs);
     expect(await readWindows()).toEqual([false, true]);
   });
 });

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts';
 import type { Span } from '../../src/counting/calendar/calendar.ts';
-import { createHistory } from '../../src/counting/occupancy/history.ts';
-import type { History } from '../../src/counting/occupancy/history.ts';
+import { createPast } from '../../src/counting/past/past.ts';
+import type { Past } from '../../src/counting/past/past.ts';
 import { DayCounter } from '../../src/counting/rows/day-counts.ts';
 import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
 import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
@@ -35,13 +35,13 @@ const USUAL_DAY: Minutes = Object.fromEntries(
   Array.from({ length: 32 }, (_, quarter) => [240 + quarter * 15, [5, 5]]),
 );
 
-function historyBefore(day: Span, minutes: Minutes = USUAL_DAY, yesterday = minutes): History {
+function historyBefore(day: Span, minutes: Minutes = USUAL_DAY, yesterday = minutes): Past {
   const days: Span[] = [];
   for (let before = day; days.length < 28;) {
     before = CALENDAR.dayBefore(before);
     days.unshift(before);
   }
-  return createHistory(
+  return createPast(
     CALENDAR,
     day,
     days.map((past) => dayOf(past, past.endMs === day.startMs ? yesterday : minutes)),
@@ -87,7 +87,7 @@ describe('what is usual', () => {
     const library = customer();
     poll(library, 480, { 240: [1, 0] });
     expect(expected(library, 480)).toBeUndefined();
-    library.historyRead('people', historyBefore(TODAY));
+    library.pastRead('people', historyBefore(TODAY));
     // From 08:15 to 11:00, 40 in an hour.
     expect(expected(library, 480)).toBeCloseTo(110, 9);
     expect(expected(library, 495)).toBeCloseTo(110, 9);
@@ -99,14 +99,14 @@ describe('what is usual', () => {
 
   test('is not known while keys cannot be parsed', () => {
     const library = customer();
-    library.historyRead('people', historyBefore(TODAY));
+    library.pastRead('people', historyBefore(TODAY));
     poll(library, 480, undefined);
     expect(expected(library, 480)).toBeUndefined();
   });
 
   test('follows new opening hours at once', () => {
     const library = customer();
-    library.historyRead('people', historyBefore(TODAY));
+    library.pastRead('people', historyBefore(TODAY));
     poll(library, 480, { 240: [1, 0] });
     expect(library.metricsAt(TODAY.startMs + 480 * MINUTE_MS).usual).toMatchObject({
       openSinceLastSeenMs: undefined,
@@ -128,7 +128,7 @@ describe('what is usual', () => {
 describe('on a new day', () => {
   function polledUntil(minute: number): Customer {
     const library = customer();
-    library.historyRead('people', historyBefore(TODAY));
+    library.pastRead('people', historyBefore(TODAY));
     poll(library, minute, { 600: [1, 0] });
     return library;
   }
@@ -140,20 +140,20 @@ describe('on a new day', () => {
     expect(usual?.entriesToday).toBeUndefined();
   });
 
-  test('the history goes on with the day before, until it is read', () => {
+  test('the past has the day before as it was counted, until it is compared', () => {
     const library = polledUntil(24 * 60 - 2);
     poll(library, 1, {}, { day: TOMORROW });
     expect(expected(library, 1, TOMORROW)).toBeCloseTo(70, 9);
     expect(library.metricsAt(TOMORROW.startMs + MINUTE_MS).streams.people?.lastSeenMs).toBe(
       TODAY.startMs + 600 * MINUTE_MS,
     );
-    expect(library.streamOf('people').days.readHistoryOf(TOMORROW)).toBeUndefined();
+    expect(library.streamOf('people').days.comparedPastOf(TOMORROW)).toBeUndefined();
     // Meanwhile the service has late records of the whole day.
-    library.historyRead('people', historyBefore(TOMORROW));
+    library.pastRead('people', historyBefore(TOMORROW));
     expect(expected(library, 1, TOMORROW)).toBe(0);
   });
 
-  test('the history does not go on with a day that was not polled to its end', () => {
+  test('the past lacks a day that was not polled to its end', () => {
     const library = polledUntil(24 * 60 - 16);
     poll(library, 1, {}, { day: TOMORROW });
     expect(expected(library, 1, TOMORROW)).toBeUndefined();
@@ -161,7 +161,7 @@ describe('on a new day', () => {
 
   test('the logins of the day before were last seen then, until the history is read', () => {
     const library = customer(['people', 'logins']);
-    library.historyRead('logins', historyBefore(TODAY, { 300: [1] }));
+    library.pastRead('logins', historyBefore(TODAY, { 300: [1] }));
     poll(library, 24 * 60 - 2, { 600: [1] }, { stream: 'logins' });
     poll(library, 1, {}, { day: TOMORROW, stream: 'logins' });
     expect(library.metricsAt(TOMORROW.startMs + MINUTE_MS).streams.logins?.lastSeenMs).toBe(
@@ -170,21 +170,19 @@ describe('on a new day', () => {
   });
 
   test.each(['people', 'logins'] as const)(
-    'the history of %s of the day before, if read late, says who was last seen alone',
+    'the past of %s of the day before, if read late, says nothing',
     (stream) => {
       const library = customer([stream]);
       poll(library, 1, {}, { day: TOMORROW, stream });
-      library.historyRead(stream, historyBefore(TODAY));
+      library.pastRead(stream, historyBefore(TODAY));
       poll(library, 2, {}, { day: TOMORROW, stream });
       const { usual, streams } = library.metricsAt(TOMORROW.startMs + 2 * MINUTE_MS);
       expect(usual).toBeUndefined();
-      expect(streams[stream]?.lastSeenMs).toBe(
-        CALENDAR.dayBefore(TODAY).startMs + (240 + 31 * 15) * MINUTE_MS,
-      );
+      expect(streams[stream]?.lastSeenMs).toBeUndefined();
     },
   );
 
-  test('the history does not go on over a day that was not polled', () => {
+  test('the past lacks a day that was not polled', () => {
     const library = polledUntil(24 * 60 - 2);
     const later = CALENDAR.dayAt(TOMORROW.endMs);
     poll(library, 1, {}, { day: later });
@@ -199,8 +197,8 @@ describe('the usual logins', () => {
 
   function polled(): Customer {
     const library = customer(['people', 'logins']);
-    library.historyRead('people', historyBefore(TODAY));
-    library.historyRead('logins', historyBefore(TODAY, LOGINS));
+    library.pastRead('people', historyBefore(TODAY));
+    library.pastRead('logins', historyBefore(TODAY, LOGINS));
     poll(library, 480, { 300: [90, 0], 479: [1, 0] });
     poll(library, 480, { 240: [1] }, { stream: 'logins' });
     return library;
@@ -225,9 +223,9 @@ describe('the usual logins', () => {
     const library = customer(['people', 'logins']);
     poll(library, 480, { 300: [90, 0], 479: [1, 0] });
     poll(library, 480, { 240: [1] }, { stream: 'logins' });
-    library.historyRead(first, histories[first]);
+    library.pastRead(first, histories[first]);
     expect(loginsAt(library, 480)).toBeUndefined();
-    library.historyRead(second, histories[second]);
+    library.pastRead(second, histories[second]);
     expect(loginsAt(library, 480)).toBeCloseTo((479 - 60 - 255) / 15, 9);
   });
 
@@ -286,7 +284,7 @@ describe('the occupancy of today', () => {
 
 test('its history says when a building was last seen, unless keys cannot be parsed', () => {
   const library = new Site(CALENDAR, CALENDAR.zone.name, UNESTIMATED);
-  library.historyRead(historyBefore(TODAY, { 600: [1, 0] }));
+  library.pastRead(historyBefore(TODAY, { 600: [1, 0] }));
   const seenMs = CALENDAR.dayBefore(TODAY).startMs + 600 * MINUTE_MS;
   expect(library.days.lastSeenAt(TODAY.startMs)).toBe(seenMs);
   // Its keys cannot be parsed.
@@ -294,21 +292,21 @@ test('its history says when a building was last seen, unless keys cannot be pars
   expect(library.days.lastSeenAt(TODAY.startMs)).toBeUndefined();
 });
 
-test('an estimate that a reload switches on before the history of the day is read waits for it', () => {
-  const library = customer();
-  library.historyRead('people', historyBefore(TODAY));
+test('doors learn at the first poll of a day, and again once a day of the past has changed', () => {
+  const library = customer(['people'], ESTIMATED);
+  library.pastRead('people', historyBefore(TODAY));
   poll(library, 24 * 60 - 2, { 240: [1, 0] });
   poll(library, 1, {}, { day: TOMORROW });
-  library.setDescription(ESTIMATED);
   const nowMs = TOMORROW.startMs + MINUTE_MS;
-  expect(library.metricsAt(nowMs).estimate.ratio).toBeUndefined();
-  library.historyRead('people', historyBefore(TOMORROW));
   expect(library.metricsAt(nowMs).estimate.ratio?.value).toBe(1);
+  const lossy = Object.fromEntries(Object.keys(USUAL_DAY).map((minute) => [minute, [10, 9]]));
+  library.pastRead('people', historyBefore(TOMORROW, lossy));
+  expect(library.metricsAt(nowMs).estimate.ratio?.value).toBeCloseTo(10 / 9, 2);
 });
 
 test('an estimate that a reload switches on is learned from the history that was read', () => {
   const library = customer();
-  library.historyRead('people', historyBefore(TODAY));
+  library.pastRead('people', historyBefore(TODAY));
   poll(library, 480, { 240: [1, 0] });
   expect(library.metricsAt(TODAY.startMs + 8 * HOUR_MS).estimate.ratio).toBeUndefined();
   library.setDescription(ESTIMATED);
@@ -326,7 +324,7 @@ describe('an estimate', () => {
 
   function estimated(minute: number, minutes: Minutes, history = historyBefore(TODAY)) {
     const library = customer(['people'], ESTIMATED);
-    library.historyRead('people', history);
+    library.pastRead('people', history);
     poll(library, minute, minutes);
     return library;
   }

@@ -6,6 +6,7 @@ const NAMES = ['people', 'lower_people', 'upper_people'].map(
   (name) => `library_occupancy_estimate_${name}`,
 );
 const MINUTE_MS = 60_000;
+const LAST_MINUTES_MS = 30 * MINUTE_MS;
 /** Visits a day from which on a library that never closes has counts in most hours of the night. */
 const BUSY_VISITS = 300;
 /** The service's records start with the month of the first scrape. */
@@ -64,9 +65,12 @@ export function createEstimateAuditor({ environment, service, report }: AuditCon
   function expectSame(of: CustomerScrape, values: string): void {
     const { exporter, customer, dayMs } = of;
     const poll = of.lastPoll('people');
-    // Who comes just before the day's end is not yet in a history that is read just after.
-    const isTooEarly = environment.startMs - dayMs < 10 * MINUTE_MS && environment.startMs > dayMs;
-    if (poll === undefined || isTooEarly || !isExactAfterPoll(environment)) {
+    // Who comes in the last minutes of a day, after its last poll, is in the past of the next night.
+    const [fromBefore, fromStart] = [dayMs - LAST_MINUTES_MS, dayMs].map((fromMs) =>
+      JSON.stringify(service.served(customer, fromMs)),
+    );
+    const isAppended = fromBefore !== fromStart;
+    if (poll === undefined || isAppended || !isExactAfterPoll(environment)) {
       return;
     }
     const toMs = Math.round(poll.endMs);

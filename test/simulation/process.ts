@@ -7,7 +7,9 @@ import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { StoredMark } from '../../src/counting/high-water-marks.ts';
 import type { Exchange } from '../../src/service/transport.ts';
 import { BranchDays } from '../../src/storage/branch-days.ts';
+import { Pasts } from '../../src/storage/pasts.ts';
 import type { StoredDay } from '../../src/storage/database.ts';
+import type { DaySource } from '../../src/storage/store.ts';
 import { startExporter } from '../support/exporter-process.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 import type { Mutation } from './mutations.ts';
@@ -48,7 +50,8 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
     const marks = mutation.marks?.() ?? new HighWaterMarks();
     marks.restore(disk.marks);
     const branchDays = new BranchDays(disk, () => exporter.customers);
-    const writes = delayedWrites(clock, disk, marks, branchDays);
+    const pasts = new Pasts(disk, () => exporter.customers);
+    const writes = delayedWrites(clock, disk, marks, [branchDays, pasts]);
     const exporter = startExporter(mutated(config), {
       clock,
       random,
@@ -66,7 +69,8 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
           }
         },
       },
-      restoreBranches: (customer) => {
+      restore: (customer) => {
+        pasts.restore(customer);
         const { owner, branches } = customer;
         if (branches === undefined) {
           return;
@@ -133,6 +137,10 @@ class Disk {
       this.#marks.set(`${mark.owner} ${mark.counter} ${mark.periodStartMs}`, mark);
     }
     for (const day of days) {
+      const others = day.replaces === 'all days' ? this.daysOf(day.owner, day.stream) : [];
+      for (const { owner, stream, dayStartMs } of others) {
+        this.#days.delete(`${owner} ${stream} ${dayStartMs}`);
+      }
       this.#days.set(`${day.owner} ${day.stream} ${day.dayStartMs}`, day);
     }
   }
@@ -148,7 +156,7 @@ function delayedWrites(
   clock: VirtualClock,
   disk: Disk,
   marks: HighWaterMarks,
-  branchDays: BranchDays,
+  sources: readonly DaySource[],
 ) {
   let pending: { marks: StoredMark[]; days: StoredDay[]; dueMs: number } | undefined;
   function flush(): void {
@@ -162,7 +170,7 @@ function delayedWrites(
     mayHaveChanged(): void {
       flush();
       const changed = [...marks.changedMarks('changed')];
-      const days = [...branchDays.changedDays(false)];
+      const days = sources.flatMap((source) => [...source.changedDays(false)]);
       if (changed.length + days.length > 0) {
         pending ??= { marks: [], days: [], dueMs: clock.monotonicMs() + WRITE_INTERVAL_MS };
         pending.marks.push(...changed);

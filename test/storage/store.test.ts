@@ -189,7 +189,7 @@ describe('the store', () => {
       content: '{}',
     }));
     let isFirst = true;
-    store?.setSource({ changedDays: () => (isFirst ? days : []) });
+    store?.setSources({ changedDays: () => (isFirst ? days : []) });
     clock.step(-365 * DAY_MS);
     await rm(file);
     await untilLogged(RECOVERED);
@@ -204,6 +204,27 @@ describe('the store', () => {
     expect(Database.marksOf(file)).toEqual([
       { ...logins, owner: OWNER, periodStartMs: NOVEMBER.startMs, value: 9 },
     ]);
+  });
+
+  test('keeps the newest past of a stream alone', async () => {
+    await start();
+    const [store] = started;
+    const past = [1, 2].map((dayStartMs): StoredDay => ({
+      owner: OWNER,
+      stream: 'people',
+      dayStartMs,
+      content: '{}',
+      replaces: 'all days',
+    }));
+    const branch = { owner: OWNER, stream: 'branch', dayStartMs: 1, content: '{}' };
+    let changed: readonly StoredDay[] = [];
+    store?.setSources({ changedDays: () => changed }, { changedDays: () => [branch] });
+    for (const day of past) {
+      changed = [day];
+      await clock.advance(60_000);
+    }
+    expect(store?.daysOf(OWNER, 'people')).toMatchObject([{ dayStartMs: 2 }]);
+    expect(store?.daysOf(OWNER, 'branch')).toEqual([branch]);
   });
 });
 

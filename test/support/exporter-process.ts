@@ -21,8 +21,8 @@ export interface ExporterProcessOptions {
   readonly marks: HighWaterMarks;
   readonly exchange: Exchange;
   readonly observer: PollObserver;
-  /** Gives the branches of a customer what was stored. */
-  readonly restoreBranches?: ((customer: Customer) => void) | undefined;
+  /** Gives a customer what was stored of its days. */
+  readonly restore?: ((customer: Customer) => void) | undefined;
   /** Replacements of mutation tests. */
   readonly wrapClient?: ((client: CustomerClient) => CustomerClient) | undefined;
 }
@@ -37,14 +37,14 @@ export interface ExporterProcess {
 }
 
 export function startExporter(config: Config, options: ExporterProcessOptions): ExporterProcess {
-  const { clock, random, log, marks, exchange, observer, restoreBranches, wrapClient } = options;
+  const { clock, random, log, marks, exchange, observer, restore, wrapClient } = options;
   const transport = { exchange, close() {} };
   const exporter = new Exporter(config, {
     clock,
     log,
     marks,
     observer: { ...observer, request() {} },
-    ...(restoreBranches && { restoreBranches }),
+    ...(restore && { restore }),
     connect(settings, serviceObserver) {
       const service = createService({
         config: settings,

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { NO_ESTIMATE } from '../../src/counting/customer-metrics.ts';
-import type { DoorFault } from '../../src/counting/occupancy/door-fault.ts';
+import type { DoorFault } from '../../src/counting/past/door-fault.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { CustomerRegistry } from '../../src/customers.ts';
 import type { CustomerStatus } from '../../src/web/status-row.ts';

@@ -12,7 +12,7 @@ import type {
   CounterValues,
   SiteDescription,
 } from '../customer-metrics.ts';
-import { createHistory } from '../occupancy/history.ts';
+import { createPast } from '../past/past.ts';
 import { grandTotal, isZero } from '../rows/counts.ts';
 import { lastSeenIn } from '../rows/day-counts.ts';
 import type { CountsToday, DayCounts } from '../rows/day-counts.ts';
@@ -95,7 +95,7 @@ export class BranchSites {
     const windowMs = Math.max(WINDOW_MS, ...past.map(({ stepMs }) => stepMs));
     for (const [key, site, day] of unlearned.slice(0, LEARNED_AT_ONCE)) {
       const days = pastDaysOf(this.#state, this.#calendar, key);
-      site.historyRead(createHistory(this.#calendar, day, days, windowMs));
+      site.pastRead(createPast(this.#calendar, day, days, windowMs));
       this.#learned.set(site, past);
     }
     return unlearned.length > LEARNED_AT_ONCE;

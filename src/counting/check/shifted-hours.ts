@@ -1,8 +1,8 @@
 /** For `check --connect`: whether people come at the opening hours, or as in another time zone. */
 import { HOUR_MS } from '../../base/duration.ts';
 import type { Calendar } from '../calendar/calendar.ts';
-import { pastDays } from '../occupancy/history.ts';
-import type { History } from '../occupancy/history.ts';
+import { pastDays } from '../past/past.ts';
+import type { Past } from '../past/past.ts';
 
 /** How many came, and when. */
 export type Arrivals = readonly (readonly [atMs: number, people: number])[];
@@ -51,7 +51,7 @@ export function findShift(
 }
 
 /** Returns the entries of a history of people by quarter-hour. */
-export function arrivalsOf(calendar: Calendar, history: History): Arrivals {
+export function arrivalsOf(calendar: Calendar, history: Past): Arrivals {
   let day = history.today;
   return pastDays(history)
     .toReversed()

@@ -240,7 +240,7 @@ export function stepsUntil(counted: DayCounts, endMs: number): DayCounts {
 
 /** Returns the start of the newest step before `endMs` that counted anybody, or by one counter alone. */
 export function lastSeenIn(
-  counted: DayCounts,
+  counted: Pick<DayCounts, 'day' | 'stepMs' | 'first' | 'counts'>,
   endMs = Infinity,
   counter?: number,
 ): number | undefined {

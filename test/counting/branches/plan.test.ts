@@ -7,7 +7,7 @@ import { decide, NO_BRANCHES, plan, update } from '../../../src/counting/branche
 import { branchesToday, countedKeys, pastDaysOf } from '../../../src/counting/branches/sites.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
-import { createHistory } from '../../../src/counting/occupancy/history.ts';
+import { createPast } from '../../../src/counting/past/past.ts';
 import { countInMinute, positiveSums } from '../../../src/counting/rows/day-counts.ts';
 import { CALENDAR, COPENHAGEN } from '../../support/owner.ts';
 import { at, BranchFixture } from './fixture.ts';
@@ -336,7 +336,7 @@ test('a day that ends within an hour has nobody after its end', () => {
   const sums = [...Array.from({ length: 23 }, () => none), [1, 0, 1, 0]];
   const branchDay = { ...unknownDay(day, HOUR_MS), sums: sums.map(packSums) };
   const counts = countsOfKey(CALENDAR, branchDay, 0);
-  const history = createHistory(CALENDAR, { startMs: day.endMs, endMs: at(4, 0, -2) }, [counts]);
+  const history = createPast(CALENDAR, { startMs: day.endMs, endMs: at(4, 0, -2) }, [counts]);
   expect(history.lastSeenMs).toEqual([day.endMs - 15 * MINUTE_MS, undefined]);
 });
 

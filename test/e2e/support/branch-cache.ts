@@ -85,7 +85,7 @@ export async function writeBranchCache(
     observe() {},
   });
   const branches = { state: { ...NO_BRANCHES, keys, today, past }, restore() {} };
-  store.setSource(new BranchDays(store, () => [{ owner, branches }]));
+  store.setSources(new BranchDays(store, () => [{ owner, branches }]));
   await store.start();
   await store.stop();
 }

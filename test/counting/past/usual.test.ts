@@ -2,9 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { parseOpeningHours } from '../../../src/counting/calendar/opening-hours.ts';
-import { createHistory } from '../../../src/counting/occupancy/history.ts';
-import { usual, usualLogins, usualPeople } from '../../../src/counting/occupancy/usual.ts';
-import type { SitePast } from '../../../src/counting/occupancy/usual.ts';
+import { createPast } from '../../../src/counting/past/past.ts';
+import { usual, usualLogins, usualPeople } from '../../../src/counting/past/usual.ts';
+import type { SitePast } from '../../../src/counting/past/usual.ts';
 import type { CountsToday } from '../../../src/counting/rows/day-counts.ts';
 import { DayCounter } from '../../../src/counting/rows/day-counts.ts';
 import type { DayCounts } from '../../../src/counting/rows/day-counts.ts';
@@ -59,7 +59,7 @@ function pastOf(weeks: Weeks = {}): SitePast & { readonly logins: DayCounts[] } 
   const parsed = hours === undefined ? undefined : parseOpeningHours(hours, undefined);
   return {
     calendar,
-    people: createHistory(calendar, day, people),
+    people: createPast(calendar, day, people),
     openSpans: (span) => parsed?.openSpans(span, COPENHAGEN.name) ?? [span],
     logins,
   };
@@ -229,7 +229,7 @@ describe('a direction', () => {
 
 describe('logins', () => {
   const past = pastOf({ loginsPerQuarter: 2 });
-  const history = createHistory(CALENDAR, past.people.today, past.logins);
+  const history = createPast(CALENDAR, past.people.today, past.logins);
 
   test('are expected until an hour before the last person, at most the usual share of entries', () => {
     const people = countsAt('12:30', { '10:30': [40, 0], '11:45': [0, 1] });
@@ -272,7 +272,7 @@ describe('the people usually inside', () => {
       openingHours === undefined ? undefined : parseOpeningHours(openingHours, undefined);
     return {
       calendar: CALENDAR,
-      people: createHistory(CALENDAR, past.people.today, days.flat()),
+      people: createPast(CALENDAR, past.people.today, days.flat()),
       openSpans: (span) => hours?.openSpans(span, COPENHAGEN.name) ?? [span],
     };
   }

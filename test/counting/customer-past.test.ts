@@ -1,8 +1,8 @@
 /** When the history of a stream is read, and what becomes of it. */
 import { describe, expect, test } from 'vitest';
-import { isHistoryDue, updateHistory } from '../../src/counting/customer-history.ts';
+import { isPastDue, updatePast } from '../../src/counting/customer-past.ts';
 import type { Customer } from '../../src/counting/customer.ts';
-import { createHistory } from '../../src/counting/occupancy/history.ts';
+import { createPast } from '../../src/counting/past/past.ts';
 import { DayCounter } from '../../src/counting/rows/day-counts.ts';
 import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
 import type { Snapshot, StreamState } from '../../src/counting/totals/state.ts';
@@ -42,11 +42,11 @@ function polled(of: Customer, hasMinutes = true, keysNoted?: StreamState['keysNo
 describe('the history of people is read', () => {
   test('after the first accepted poll', () => {
     const library = customer();
-    expect(isHistoryDue(library, 'people', TODAY.startMs)).toBe(false);
+    expect(isPastDue(library, 'people', TODAY.startMs)).toBe(false);
     polled(library);
-    expect(isHistoryDue(library, 'people', TODAY.startMs)).toBe(true);
-    expect(isHistoryDue(library, 'logins', TODAY.startMs)).toBe(false);
-    expect(isHistoryDue(library, 'branch', TODAY.startMs)).toBe(false);
+    expect(isPastDue(library, 'people', TODAY.startMs)).toBe(true);
+    expect(isPastDue(library, 'logins', TODAY.startMs)).toBe(false);
+    expect(isPastDue(library, 'branch', TODAY.startMs)).toBe(false);
   });
 
   test.each([
@@ -55,7 +55,7 @@ describe('the history of people is read', () => {
     ['once they can', true, 'keys_unreadable', true],
   ] as const)('%s', (_, hasMinutes, keysNoted, expected) => {
     const library = polled(customer(), hasMinutes, keysNoted);
-    expect(isHistoryDue(library, 'people', NOW_MS)).toBe(expected);
+    expect(isPastDue(library, 'people', NOW_MS)).toBe(expected);
   });
 
   test.each([
@@ -64,9 +64,9 @@ describe('the history of people is read', () => {
   ])('again: %s half an hour after the start of the next day', (_, nowMs, expected) => {
     const library = polled(customer());
     const yesterday = CALENDAR.dayBefore(TODAY);
-    library.historyRead('people', createHistory(CALENDAR, yesterday, []));
-    expect(isHistoryDue(library, 'people', yesterday.endMs - 1)).toBe(false);
-    expect(isHistoryDue(library, 'people', nowMs)).toBe(expected);
+    library.pastRead('people', createPast(CALENDAR, yesterday, []));
+    expect(isPastDue(library, 'people', yesterday.endMs - 1)).toBe(false);
+    expect(isPastDue(library, 'people', nowMs)).toBe(expected);
   });
 });
 
@@ -74,25 +74,25 @@ test('the history of one stream is not that of the other', async () => {
   const library = polled(customer());
   const service = new SimulatedPeople();
   const query = queryFrom((question) => service.respond(question, NOW_MS));
-  await updateHistory(library, 'people', query, NOW_MS);
-  expect(library.streamOf('people').days.history?.today).toEqual(TODAY);
-  expect(library.streamOf('logins').days.history).toBeUndefined();
-  expect(isHistoryDue(library, 'people', NOW_MS)).toBe(false);
+  await updatePast(library, 'people', query, NOW_MS);
+  expect(library.streamOf('people').days.known?.today).toEqual(TODAY);
+  expect(library.streamOf('logins').days.known).toBeUndefined();
+  expect(isPastDue(library, 'people', NOW_MS)).toBe(false);
 });
 
 test('no history without minutes', async () => {
   const library = polled(customer());
   const query = queryFrom(() => responseOf({ '2026-11-18': [3, 1] }, 'day'));
-  await expect(updateHistory(library, 'people', query, NOW_MS)).rejects.toMatchObject({
+  await expect(updatePast(library, 'people', query, NOW_MS)).rejects.toMatchObject({
     reason: 'malformed',
     message: expect.stringContaining('no minutes') as string,
   });
-  expect(library.streamOf('people').days.history).toBeUndefined();
+  expect(library.streamOf('people').days.known).toBeUndefined();
 });
 
 test('no history of a breakdown', async () => {
   const requests: Requested[] = [];
   const query = queryFrom(() => responseOf({}), requests);
-  await updateHistory(customer(), 'branch', query, NOW_MS);
+  await updatePast(customer(), 'branch', query, NOW_MS);
   expect(requests).toEqual([]);
 });

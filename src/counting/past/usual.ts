@@ -8,14 +8,14 @@ import type { Calendar, Span } from '../calendar/calendar.ts';
 import { countOf } from '../rows/counts.ts';
 import { lastSeenIn } from '../rows/day-counts.ts';
 import type { CountsToday } from '../rows/day-counts.ts';
-import { HISTORY_DAYS, QUARTER_MS, QUARTERS_PER_DAY } from './door-model.ts';
-import { hasCounts, sumWithin } from './history.ts';
-import type { History } from './history.ts';
+import { HISTORY_DAYS, QUARTER_MS, QUARTERS_PER_DAY } from '../occupancy/door-model.ts';
+import { hasCounts, sumWithin } from './past.ts';
+import type { Past } from './past.ts';
 
 /** What is known about a building before today. */
 export interface SitePast {
   readonly calendar: Calendar;
-  readonly people: History;
+  readonly people: Past;
   /** Returns when it is open on a day: all day without opening hours. */
   readonly openSpans: (day: Span) => readonly Span[];
 }
@@ -86,7 +86,7 @@ export function usualPeople(past: SitePast, today: CountsToday): UsualPeople {
  */
 export function usualLogins(
   past: SitePast,
-  logins: History,
+  logins: Past,
   peopleToday: CountsToday,
   loginsToday: CountsToday,
 ): number {
@@ -110,7 +110,7 @@ export function usualLogins(
  */
 export function usual(
   past: SitePast,
-  of: History,
+  of: Past,
   counters: readonly number[],
   fromMs: number,
   toMs: number,
@@ -137,7 +137,7 @@ export function usual(
 }
 
 /** Returns the days of the same weekday before a day that counted anybody, as numbers of days before today. */
-function weeksBefore(people: History, daysAgo: number): readonly number[] {
+function weeksBefore(people: Past, daysAgo: number): readonly number[] {
   const weeks: number[] = [];
   for (let week = daysAgo + DAYS_PER_WEEK; week <= people.days; week += DAYS_PER_WEEK) {
     if (hasCounts(people, week)) {
@@ -176,7 +176,7 @@ function usuallyInside({ people, openSpans }: SitePast, atMs: number): number {
 }
 
 /** Returns the start of the newest step with counts; -Infinity if there is none within four weeks. */
-function lastSeen(history: History, { counts, endMs }: CountsToday, counter: number): number {
+function lastSeen(history: Past, { counts, endMs }: CountsToday, counter: number): number {
   return lastSeenIn(counts, endMs, counter) ?? history.lastSeenMs[counter] ?? -Infinity;
 }
 
@@ -216,7 +216,7 @@ interface DayPart {
  */
 function* daysWithin(
   calendar: Calendar,
-  { today }: History,
+  { today }: Past,
   fromMs: number,
   toMs: number,
 ): Generator<DayPart> {
@@ -235,7 +235,7 @@ function* daysWithin(
  * Returns the end of the window that has an instant: those who leave when a library closes are spread over
  * all of it. Days have whole windows.
  */
-export function windowEnd({ today: { startMs }, windowMs }: History, atMs: number): number {
+export function windowEnd({ today: { startMs }, windowMs }: Past, atMs: number): number {
   return startMs + (Math.floor((atMs - startMs) / windowMs) + 1) * windowMs;
 }
 

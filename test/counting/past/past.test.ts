@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import {
-  continueHistory,
-  createHistory,
+  appendDay,
+  createPast,
   lastSeenAt,
   pastDays,
   sumWithin,
-} from '../../../src/counting/occupancy/history.ts';
-import type { History } from '../../../src/counting/occupancy/history.ts';
+} from '../../../src/counting/past/past.ts';
+import type { Past } from '../../../src/counting/past/past.ts';
 import { DayCounter } from '../../../src/counting/rows/day-counts.ts';
 import type { DayCounts } from '../../../src/counting/rows/day-counts.ts';
 import { CALENDAR } from '../../support/owner.ts';
@@ -32,8 +32,8 @@ function dayBefore(
 }
 
 /** Three days; the second one counted nobody. */
-function threeDays(): History {
-  return createHistory(CALENDAR, TODAY, [
+function threeDays(): Past {
+  return createPast(CALENDAR, TODAY, [
     dayBefore(3, { 20: [4, 1], 22: [6, 2] }),
     dayBefore(2),
     dayBefore(1, { 21: [8, 0], 30: [0, 5] }),
@@ -41,9 +41,9 @@ function threeDays(): History {
 }
 
 test('has sums, and the quarter-hours in which any day counted anybody', () => {
-  const history = threeDays();
-  expect(history).toMatchObject({ weekday: 3, days: 3, sums: [18, 8], first: 20, length: 11 });
-  expect(pastDays(history)).toEqual(
+  const past = threeDays();
+  expect(past).toMatchObject({ weekday: 3, days: 3, sums: [18, 8], first: 20, length: 11 });
+  expect(pastDays(past)).toEqual(
     [
       [0, [4, 0, 6, 0, 0, 0, 0, 0, 0, 0, 0], [1, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0]],
       [1, Array(11).fill(0), Array(11).fill(0)],
@@ -61,10 +61,10 @@ test.each([
   ['without days', []],
   ['of days that counted nobody', [dayBefore(2), dayBefore(1)]],
 ])('%s is empty', (_, days) => {
-  const history = createHistory(CALENDAR, TODAY, days);
-  expect(history).toMatchObject({ days: days.length, first: 0, length: 0 });
-  expect(history.sums).toEqual(days.length === 0 ? [] : [0, 0]);
-  expect(history.lastSeenMs).toEqual(days.length === 0 ? [] : [undefined, undefined]);
+  const past = createPast(CALENDAR, TODAY, days);
+  expect(past).toMatchObject({ days: days.length, first: 0, length: 0 });
+  expect(past.sums).toEqual(days.length === 0 ? [] : [0, 0]);
+  expect(past.lastSeenMs).toEqual(days.length === 0 ? [] : [undefined, undefined]);
 });
 
 describe('the sum of a part of a day', () => {
@@ -83,19 +83,19 @@ describe('the sum of a part of a day', () => {
 
 describe('on the next day', () => {
   /** Today as polled: by default 15 minutes before its end. */
-  function continued(
+  function appended(
     yesterday: { minutes?: DayCounts; agoMs?: number } = {},
-    history = threeDays(),
+    past = threeDays(),
     day = TOMORROW,
-  ): History | undefined {
+  ): Past | undefined {
     const { minutes = dayBefore(0, { 40: [3, 2] }), agoMs = QUARTER_MS } = yesterday;
     const atMs = TODAY.endMs - agoMs;
     const polled = { counts: minutes, atMs, endMs: atMs, lastSeenMs: undefined };
-    return continueHistory(CALENDAR, history, polled, day);
+    return appendDay(CALENDAR, past, polled, day);
   }
 
-  test('it goes on with the day that was polled to its end', () => {
-    expect(continued()).toMatchObject({
+  test('it has the day that was polled to its end', () => {
+    expect(appended()).toMatchObject({
       today: TOMORROW,
       weekday: 4,
       days: 4,
@@ -104,34 +104,39 @@ describe('on the next day', () => {
     });
   });
 
-  test('it has 28 days, too', () => {
+  test('it has 28 days, too, and forgets who was seen before them', () => {
     const days = Array.from({ length: 28 }, (_, i) => dayBefore(28 - i, { 20: [1, 1] }));
-    expect(continued({}, createHistory(CALENDAR, TODAY, days))).toMatchObject({
+    expect(appended({}, createPast(CALENDAR, TODAY, days))).toMatchObject({
       days: 28,
       sums: [27 + 3, 27 + 2],
     });
+    const others = days.map((_, i) => dayBefore(28 - i, i === 0 ? { 20: [1, 1] } : {}));
+    const minutes = dayBefore(0, { 40: [3, 0] });
+    expect(appended({ minutes }, createPast(CALENDAR, TODAY, others))?.lastSeenMs).toEqual([
+      TODAY.startMs + 10 * HOUR_MS,
+      undefined,
+    ]);
   });
 
   test.each([
     ['polled more than 15 minutes before its end', { agoMs: QUARTER_MS + 1 }],
     ['of another length', { minutes: dayBefore(1) }],
-  ])('it does not go on with a day %s', (_, yesterday) => {
-    expect(continued(yesterday)).toBeUndefined();
+  ])('it lacks a day %s', (_, yesterday) => {
+    const past = threeDays();
+    expect(appended(yesterday, past)).toBe(past);
   });
 
-  test('it does not go on without the day before', () => {
-    const history = threeDays();
-    expect(continueHistory(CALENDAR, history, undefined, TOMORROW)).toBeUndefined();
-    // The history ends a day earlier.
-    const older = { ...history, today: CALENDAR.dayBefore(TODAY) };
-    expect(continued({}, older)).toBeUndefined();
-    expect(continued({}, history, CALENDAR.dayAt(TOMORROW.endMs))).toBeUndefined();
+  test('it lacks the days between', () => {
+    const past = threeDays();
+    expect(appendDay(CALENDAR, past, undefined, TOMORROW)).toBe(past);
+    expect(appended({}, past, CALENDAR.dayAt(TOMORROW.endMs))).toBe(past);
   });
 
-  test('it is the same on the same day', () => {
-    const history = threeDays();
-    expect(continueHistory(CALENDAR, history, undefined, TODAY)).toBe(history);
-    expect(continueHistory(CALENDAR, undefined, undefined, TODAY)).toBeUndefined();
+  test('it is the same on the same day, and is lost on the day before', () => {
+    const past = threeDays();
+    expect(appendDay(CALENDAR, past, undefined, TODAY)).toBe(past);
+    expect(appendDay(CALENDAR, past, undefined, CALENDAR.dayBefore(TODAY))).toBeUndefined();
+    expect(appendDay(CALENDAR, undefined, undefined, TODAY)).toBeUndefined();
   });
 });
 
@@ -141,7 +146,7 @@ describe('anybody was last seen', () => {
 
   test.each<[string, number | undefined, readonly (number | undefined)[] | undefined, unknown]>([
     ['never', undefined, undefined, undefined],
-    ['never by the history, too', undefined, [undefined, undefined], undefined],
+    ['never by the past, too', undefined, [undefined, undefined], undefined],
     ['today', nowMs, [TODAY.startMs - 1, undefined], nowMs],
     ['on a day before, by the newer counter', undefined, [oldest, oldest + 1], oldest + 1],
     ['four weeks ago', undefined, [oldest, undefined], oldest],
@@ -149,7 +154,7 @@ describe('anybody was last seen', () => {
     ['until the end of the day', TODAY.endMs - 1, undefined, TODAY.endMs - 1],
     ['not after it', TODAY.endMs, undefined, undefined],
   ])('%s', (_, todayMs, lastSeenMs, expected) => {
-    const history = lastSeenMs && { ...threeDays(), lastSeenMs };
-    expect(lastSeenAt(CALENDAR, nowMs, todayMs, history)).toBe(expected);
+    const past = lastSeenMs && { ...threeDays(), lastSeenMs };
+    expect(lastSeenAt(CALENDAR, nowMs, todayMs, past)).toBe(expected);
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../../src/base/errors.ts';
 import type { AggregatedResponse } from '../../../src/base/model.ts';
-import { readDaysBefore, readHistory } from '../../../src/counting/occupancy/read-history.ts';
+import { readDaysBefore, readPast } from '../../../src/counting/past/read-past.ts';
 import { learnDoors } from '../../../src/counting/occupancy/door-model.ts';
 import type { DoorModel } from '../../../src/counting/occupancy/door-model.ts';
-import { pastDays } from '../../../src/counting/occupancy/history.ts';
+import { pastDays } from '../../../src/counting/past/past.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
 import { queryFrom } from '../../support/responses.ts';
 import type { Requested } from '../../support/responses.ts';
@@ -21,6 +21,8 @@ const DAY_MS = 24 * HOUR_MS;
 /** Clocks are set back within the four weeks before. */
 const NOW_MS = Date.UTC(2026, 10, 18, 12);
 const TODAY = CALENDAR.dayAt(NOW_MS);
+const SOURCE = { stream: 'people', calendar: CALENDAR, keyTimes: 'local' } as const;
+const NO_MINUTES = { reason: 'malformed', message: 'the service returns no minutes' };
 
 /** 100 visits a day; every 25th exit is missed. Today and the 29th day before count differently. */
 function libraryOf(conventions: Partial<Conventions>): SimulatedPeople {
@@ -42,7 +44,7 @@ type Change = (response: AggregatedResponse, question: Requested) => AggregatedR
 async function read(
   conventions: Partial<Conventions>,
   change: Change = (response) => response,
-): Promise<{ model: DoorModel | undefined; requests: Requested[] }> {
+): Promise<{ model: DoorModel; requests: Requested[] }> {
   const service = libraryOf(conventions);
   const requests: Requested[] = [];
   const query = queryFrom(
@@ -50,8 +52,8 @@ async function read(
     requests,
   );
   const keyTimes = fittingKeyTimes(conventions.minuteKey);
-  const history = await readHistory(query, 'people', CALENDAR, TODAY, keyTimes);
-  return { model: history && learnDoors(pastDays(history), history.weekday), requests };
+  const past = await readPast({ ...SOURCE, query, keyTimes }, TODAY);
+  return { model: learnDoors(pastDays(past), past.weekday), requests };
 }
 
 describe('the doors are learned from the 28 days before today', () => {
@@ -63,9 +65,9 @@ describe('the doors are learned from the 28 days before today', () => {
     ['if quarters lag', { quarterFreshness: 'nightly' }],
   ])('%s', async (_, conventions) => {
     const { model, requests } = await read(conventions);
-    expect(model?.rejectedDays).toBe(0);
-    expect(Math.exp(model?.learnedLogRatio ?? NaN)).toBeCloseTo(100 / 96, 3);
-    expect(model?.emptiesAtNight).toBe(true);
+    expect(model.rejectedDays).toBe(0);
+    expect(Math.exp(model.learnedLogRatio ?? NaN)).toBeCloseTo(100 / 96, 3);
+    expect(model.emptiesAtNight).toBe(true);
     expect(requests.map(({ aggregation }) => aggregation)).toEqual(['quarter', 'minute']);
   });
 
@@ -76,7 +78,7 @@ describe('the doors are learned from the 28 days before today', () => {
   });
 
   test('not at all if the service never answers by the minute', async () => {
-    expect((await read(forcedAbove(2))).model).toBeUndefined();
+    await expect(read(forcedAbove(2))).rejects.toMatchObject(NO_MINUTES);
   });
 
   /** Changes the keys of a response by quarter, which are the starts of quarter-hours in seconds. */
@@ -110,7 +112,7 @@ describe('the doors are learned from the 28 days before today', () => {
     const requests: Requested[] = [];
     const query = queryFrom((question) => service.respond(question, NOW_MS), requests);
     const endMs = Date.UTC(2026, 9, 23, 2);
-    const days = await readDaysBefore(query, 'people', CALENDAR, TODAY, 'local', endMs);
+    const days = await readDaysBefore({ ...SOURCE, query }, TODAY, endMs);
     expect(days?.map(({ day }) => day.endMs)).toEqual([endMs - DAY_MS, endMs]);
     expect(requests.map(({ aggregation }) => aggregation)).toEqual(['minute']);
   });
@@ -131,14 +133,14 @@ describe('a library that counted nobody for days', () => {
       service.record(EXIT_MS - day * DAY_MS, [0, 1]);
     }
     const query = queryFrom((question) => change(service.respond(question, NOW_MS), question));
-    return readHistory(query, 'people', CALENDAR, TODAY, 'local');
+    return readPast({ ...SOURCE, query }, TODAY);
   }
 
   const QUARTERS_MS = [ENTRY_MS - 7 * 60_000, EXIT_MS - 7 * 60_000];
 
   test('has the minute in which it last counted anybody, and the quarter-hour of the other direction', async () => {
-    const history = await readQuiet();
-    expect(history?.lastSeenMs).toEqual([ENTRY_MS, QUARTERS_MS[1]]);
+    const past = await readQuiet();
+    expect(past.lastSeenMs).toEqual([ENTRY_MS, QUARTERS_MS[1]]);
   });
 
   test('has both minutes if two quarter-hours, which may be of a year, have rows', async () => {
@@ -146,18 +148,18 @@ describe('a library that counted nobody for days', () => {
   });
 
   test('has the quarter-hours if three have rows', async () => {
-    const history = await readQuiet({}, 2, (response, { aggregation }) =>
+    const past = await readQuiet({}, 2, (response, { aggregation }) =>
       aggregation === 'quarter' ? { ...response, rows: response.rows.slice(-3) } : response,
     );
-    expect(history?.lastSeenMs).toEqual([ENTRY_MS, QUARTERS_MS[1]]);
+    expect(past.lastSeenMs).toEqual([ENTRY_MS, QUARTERS_MS[1]]);
   });
 
   test('has the minute of entries if it never counted an exit', async () => {
-    const history = await readQuiet({}, 9, (response) => ({
+    const past = await readQuiet({}, 9, (response) => ({
       ...response,
       rows: response.rows.map((row) => ({ ...row, counts: [row.counts[0] ?? 0, 0] })),
     }));
-    expect(history?.lastSeenMs).toEqual([ENTRY_MS, undefined]);
+    expect(past.lastSeenMs).toEqual([ENTRY_MS, undefined]);
   });
 
   test.each<[string, (response: AggregatedResponse) => AggregatedResponse]>([
@@ -173,18 +175,19 @@ describe('a library that counted nobody for days', () => {
       ({ rows, ...own }) => ({ ...own, rows: rows.map((row) => ({ ...row, key: 'x' })) }),
     ],
   ])('has the quarter-hours if its minutes have %s', async (_, change) => {
-    const history = await readQuiet({}, 9, (response, { aggregation, from }) =>
+    const past = await readQuiet({}, 9, (response, { aggregation, from }) =>
       aggregation === 'minute' && from.includes('T10:') ? change(response) : response,
     );
-    expect(history?.lastSeenMs).toEqual(QUARTERS_MS);
+    expect(past.lastSeenMs).toEqual(QUARTERS_MS);
   });
 
-  test('has an empty history if it never counted anybody', async () => {
-    const history = await readQuiet({}, 0);
-    expect(history).toMatchObject({ days: 28, sums: [0, 0], lastSeenMs: [undefined, undefined] });
+  test('has an empty past if it never counted anybody', async () => {
+    const past = await readQuiet({}, 0);
+    expect(past).toMatchObject({ days: 28, sums: [0, 0], lastSeenMs: [undefined, undefined] });
   });
 
-  test('has no history if its keys cannot be read', async () => {
-    expect(await readQuiet({ minuteKey: { form: 'opaque' } })).toBeUndefined();
+  test('has no past if its keys cannot be read', async () => {
+    const read = readQuiet({ minuteKey: { form: 'opaque' } });
+    await expect(read).rejects.toMatchObject(NO_MINUTES);
   });
 });

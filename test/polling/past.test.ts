@@ -9,14 +9,17 @@ const HOUR_MS = 60 * MINUTE_MS;
 /** 04:00 in Copenhagen. */
 const DAY_START_MS = Date.UTC(2026, 10, 19, 3);
 
-/** A customer with an hourly visitor, whose history is answered as `history` says. */
+/** A customer with an hourly visitor, whose past is answered as `history` says. */
 function estimated(fixture: SchedulerFixture, history: () => void, name = 'a'): PolledCustomer {
   const service = new SimulatedPeople();
   for (let ms = DAY_START_MS - 40 * 24 * HOUR_MS; ms < DAY_START_MS + 48 * HOUR_MS; ms += HOUR_MS) {
-    service.record(ms, [1, 1]);
+    // Not at the edge of a window.
+    service.record(ms + MINUTE_MS, [1, 1]);
   }
   const polled = fixture.polled(name, (question) => {
-    if (question.aggregation === 'quarter') {
+    const { aggregation, to } = question;
+    // Polls have no end.
+    if (to !== undefined && aggregation !== 'minute') {
       history();
     }
     return Promise.resolve(service.respond(question, fixture.clock.nowMs()));
@@ -25,21 +28,36 @@ function estimated(fixture: SchedulerFixture, history: () => void, name = 'a'): 
   return polled;
 }
 
-test('the history is read after the first poll, then once a day in its first hours', async () => {
+test('the past is read after the first poll, and compared by one request in the first hours of a day', async () => {
   await using fixture = new SchedulerFixture({ startMs: DAY_START_MS - 6 * HOUR_MS });
-  const { clock } = fixture;
-  const readMs: number[] = [];
-  fixture.start([estimated(fixture, () => readMs.push(clock.nowMs()))]);
-  await clock.advance(32 * HOUR_MS);
-  expect(readMs).toHaveLength(3);
-  const [first = 0, second = 0, third = 0] = readMs;
-  expect(first).toBe(DAY_START_MS - 6 * HOUR_MS);
-  expect(second - DAY_START_MS).toBeGreaterThanOrEqual(30 * MINUTE_MS);
-  expect(second - DAY_START_MS).toBeLessThanOrEqual(91 * MINUTE_MS);
+  const { clock, requests } = fixture;
+  const polled = estimated(fixture, () => {});
+  fixture.start([polled]);
+  await clock.advance(6 * HOUR_MS + 2 * MINUTE_MS);
+  // The day before is appended as it was counted.
+  expect(polled.customer.metricsAt(clock.nowMs()).usual?.entriesToday).toBeDefined();
+  await clock.advance(26 * HOUR_MS);
+  // Polls have no end.
+  const read = requests.filter(({ question: { to } }) => to !== undefined);
+  expect(read.map(({ question: { aggregation } }) => aggregation)).toEqual([
+    'quarter',
+    'minute',
+    'day',
+    'day',
+  ]);
+  const [first, , second, third] = read.map(({ atMs }) => atMs - 6 * HOUR_MS) as [
+    number,
+    number,
+    number,
+    number,
+  ];
+  expect(first).toBe(-6 * HOUR_MS);
+  expect(second).toBeGreaterThanOrEqual(30 * MINUTE_MS);
+  expect(second).toBeLessThanOrEqual(91 * MINUTE_MS);
   expect(third - second).toBe(24 * HOUR_MS);
 });
 
-test('people and logins have a history each, also where nothing is estimated', async () => {
+test('people and logins have a past each, also where nothing is estimated', async () => {
   await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
   const { clock, requests } = fixture;
   const { client } = estimated(fixture, () => {});
@@ -49,10 +67,10 @@ test('people and logins have a history each, also where nothing is estimated', a
   expect(usual?.entriesToday).toBeCloseTo(6, 0);
   expect(usualLogins).toBe(0);
   // Polls have no end.
-  const histories = requests.flatMap(({ question: { endpoint, aggregation, to } }) =>
+  const read = requests.flatMap(({ question: { endpoint, aggregation, to } }) =>
     to === undefined ? [] : [`${endpoint} ${aggregation}`],
   );
-  expect(histories.toSorted()).toEqual([
+  expect(read.toSorted()).toEqual([
     'login minute',
     'login quarter',
     'peoplecount minute',
@@ -60,7 +78,7 @@ test('people and logins have a history each, also where nothing is estimated', a
   ]);
 });
 
-test('a history that fails is read again, less and less often, and no poll fails', async () => {
+test('a past that fails is read again, less and less often, and no poll fails', async () => {
   await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + HOUR_MS });
   const { clock } = fixture;
   const readMs: number[] = [];
@@ -82,11 +100,11 @@ test('a history that fails is read again, less and less often, and no poll fails
   ]);
   expect(fixture.healthOf(polled)).toMatchObject({ failures: 0 });
   expect(fixture.lines).toMatchObject([
-    { msg: 'history unavailable', customer: 'a', stream: 'people', error: 'status 503' },
+    { msg: 'past unavailable', customer: 'a', stream: 'people', error: 'status 503' },
   ]);
 });
 
-test('a history that failed while the clock was a day ahead is read at the next poll after it is set', async () => {
+test('a past that failed while the clock was a day ahead is read at the next poll after it is set', async () => {
   await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
   const { clock } = fixture;
   const readMs: number[] = [];
@@ -108,7 +126,7 @@ test('a history that failed while the clock was a day ahead is read at the next 
   expect(polled.customer.metricsAt(clock.nowMs()).usual?.entriesToday).toBeCloseTo(6, 0);
 });
 
-test('the history waits until every customer has ended its first poll', async () => {
+test('the past waits until every customer has ended its first poll', async () => {
   await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
   const { clock, ended } = fixture;
   const readings: { atMs: number; polls: number }[] = [];
@@ -120,7 +138,7 @@ test('the history waits until every customer has ended its first poll', async ()
   expect(readings).toEqual([{ atMs: 25_000, polls: 4 }]);
 });
 
-test('the history waits for the first poll of a customer that a reload added', async () => {
+test('the past waits for the first poll of a customer that a reload added', async () => {
   await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
   const { clock, ended, requests, scheduler } = fixture;
   const readings: number[] = [];
@@ -138,7 +156,7 @@ test('the history waits for the first poll of a customer that a reload added', a
   expect(requests.find(({ customer }) => customer === 'slow')?.atMs).toBe(90_000);
 });
 
-test('histories of several customers begin one by one', async () => {
+test('the pasts of several customers begin one by one', async () => {
   await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
   const readMs: number[] = [];
   const names = ['a', 'b', 'c'];

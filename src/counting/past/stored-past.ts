@@ -1,0 +1,127 @@
+/** The past of a stream as it is stored: a cache, which saves reading 28 days after a restart and changes no value. */
+import { COUNTERS } from '../../base/model.ts';
+import type { MinuteStream } from '../../base/model.ts';
+import type { Calendar } from '../calendar/calendar.ts';
+import { HISTORY_DAYS, QUARTER_MS, QUARTERS_PER_DAY } from '../occupancy/door-model.ts';
+import { grandTotal } from '../rows/counts.ts';
+import { weekdayOf } from '../rows/day-counts.ts';
+import type { Steps } from '../rows/day-counts.ts';
+import { pastDays } from './past.ts';
+import type { Comparison, Past } from './past.ts';
+
+/** Returns a past as JSON; its counts are base64 of bytes, or of numbers of two or eight bytes. */
+export function serializePast({ zone }: Calendar, past: Past): string {
+  const { today, days, lastSeenMs, comparison, first, length, counts } = past;
+  const { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT } = counts;
+  return JSON.stringify({
+    zone: zone.name,
+    end_ms: today.endMs,
+    days,
+    last_seen_ms: lastSeenMs.map((atMs) => atMs ?? null),
+    compared_ms: comparison.dayMs,
+    differing: comparison.differing,
+    first,
+    length,
+    bytes_per_count: BYTES_PER_ELEMENT,
+    counts: Buffer.from(buffer, byteOffset, byteLength).toString('base64'),
+  });
+}
+
+/** Returns a past that was stored; undefined if it is invalid, or of another time zone or day start. */
+export function restorePast(
+  calendar: Calendar,
+  stream: MinuteStream,
+  startMs: number,
+  content: string,
+): Past | undefined {
+  const value = membersOf(parse(content));
+  const { zone, end_ms: endMs, days, last_seen_ms: lastSeen, first, length } = value;
+  const today = calendar.dayAt(startMs);
+  const counters = COUNTERS[stream].length;
+  const counts = stepsOf(value['counts'], value['bytes_per_count']);
+  const comparison = comparisonOf(value, counters);
+  if (
+    zone !== calendar.zone.name ||
+    startMs !== today.startMs ||
+    endMs !== today.endMs ||
+    !isCount(days) ||
+    days > HISTORY_DAYS ||
+    !isCount(first) ||
+    !isCount(length) ||
+    first + length > QUARTERS_PER_DAY ||
+    counts?.length !== days * counters * length ||
+    !areNumbers(lastSeen, counters) ||
+    comparison === undefined
+  ) {
+    return undefined;
+  }
+  const past = {
+    today,
+    weekday: weekdayOf(calendar, today),
+    days,
+    windowMs: QUARTER_MS,
+    sums: COUNTERS[stream].map(() => 0),
+    lastSeenMs: lastSeen.map((atMs) => atMs ?? undefined),
+    comparison,
+    first,
+    length,
+    counts,
+  };
+  const restored = pastDays(past);
+  const sums = past.sums.map((_, counter) =>
+    restored.reduce((sum, day) => sum + grandTotal(day.counts[counter] ?? []), 0),
+  );
+  return { ...past, sums };
+}
+
+function comparisonOf(
+  { compared_ms: dayMs, differing }: Readonly<Record<string, unknown>>,
+  counters: number,
+): Comparison | undefined {
+  const isValid =
+    Number.isSafeInteger(dayMs) &&
+    Array.isArray(differing) &&
+    differing.every(
+      (one) => Array.isArray(one) && Number.isSafeInteger(one[0]) && areNumbers(one[1], counters),
+    );
+  return isValid ? ({ dayMs, differing } as Comparison) : undefined;
+}
+
+function stepsOf(text: unknown, bytesPerCount: unknown): Steps | undefined {
+  const Type = [Uint8Array, Int16Array, Float64Array].find(
+    ({ BYTES_PER_ELEMENT }) => BYTES_PER_ELEMENT === bytesPerCount,
+  );
+  if (typeof text !== 'string' || Type === undefined) {
+    return undefined;
+  }
+  const bytes = Uint8Array.from(Buffer.from(text, 'base64'));
+  if (bytes.length % Type.BYTES_PER_ELEMENT !== 0) {
+    return undefined;
+  }
+  const counts = new Type(bytes.buffer);
+  return counts.every((count: number) => count >= 0) ? counts : undefined;
+}
+
+function parse(content: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    return undefined;
+  }
+}
+
+function areNumbers(value: unknown, length: number): value is readonly (number | null)[] {
+  return (
+    Array.isArray(value) &&
+    value.length === length &&
+    value.every((number) => number === null || Number.isSafeInteger(number))
+  );
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return Object(value) as Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,199 @@
+/** The nightly comparison of the past with the service: what is read again. */
+import { describe, expect, test } from 'vitest';
+import type { AggregatedResponse } from '../../../src/base/model.ts';
+import { Calendar } from '../../../src/counting/calendar/calendar.ts';
+import { Zone } from '../../../src/counting/calendar/zone.ts';
+import { comparePast } from '../../../src/counting/past/compare-past.ts';
+import { appendDay } from '../../../src/counting/past/past.ts';
+import type { Past } from '../../../src/counting/past/past.ts';
+import { readPast } from '../../../src/counting/past/read-past.ts';
+import { DayCounter } from '../../../src/counting/rows/day-counts.ts';
+import type { DayCounts } from '../../../src/counting/rows/day-counts.ts';
+import type { Conventions } from '../../../src/simulator/conventions.ts';
+import { CALENDAR } from '../../support/owner.ts';
+import { queryFrom } from '../../support/responses.ts';
+import type { Requested } from '../../support/responses.ts';
+import { fittingKeyTimes, MINUTE_KEYS, SimulatedPeople } from '../../support/simulated-people.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../fixture.ts';
+
+/** Clocks are set back within the four weeks before. */
+const TODAY = CALENDAR.dayAt(Date.UTC(2026, 10, 18, 12));
+const NIGHT_MS = TODAY.startMs + HOUR_MS;
+
+/** Returns an instant within a day before today. */
+function at(daysAgo: number, hour: number): number {
+  return TODAY.startMs - daysAgo * DAY_MS + hour * HOUR_MS + 7 * MINUTE_MS + 1_234;
+}
+
+/** A library with two visitors on each of 40 days, and its past of today. */
+async function library(
+  conventions: Partial<Conventions> = {},
+  change: (response: AggregatedResponse, question: Requested) => AggregatedResponse = (same) =>
+    same,
+) {
+  const service = new SimulatedPeople(conventions);
+  for (let day = 1; day <= 40; day += 1) {
+    service.record(at(day, 6), [2, 0]);
+    service.record(at(day, 9), [0, 2]);
+  }
+  const requests: Requested[] = [];
+  const source = {
+    query: queryFrom((question) => change(service.respond(question, NIGHT_MS), question), requests),
+    stream: 'people',
+    calendar: CALENDAR,
+    keyTimes: fittingKeyTimes(conventions.minuteKey),
+  } as const;
+  const past = await readPast(source, TODAY);
+  /** Compares, and returns the past with the days that were requested again: how many ago, and by what. */
+  async function compare(before: Past) {
+    requests.length = 0;
+    const compared = await comparePast(source, before);
+    const read = requests.map(({ aggregation, from, to }) =>
+      aggregation === 'day'
+        ? 'compared'
+        : `${aggregation} ${[from, to].map((time) => Math.round((TODAY.startMs - Date.parse(String(time))) / DAY_MS)).join('-')}`,
+    );
+    return { compared, read };
+  }
+  return { service, source, past, compare };
+}
+
+test('takes one request where nothing has changed', async () => {
+  const { past, compare } = await library();
+  const { compared, read } = await compare(past);
+  expect(read).toEqual(['compared']);
+  expect(compared).toEqual(past);
+  expect(compared.counts).toBe(past.counts);
+});
+
+const KEYS: readonly (readonly [string, Partial<Conventions>])[] = [
+  ['the starts of days', {}],
+  ['dates', { dayKey: 'date' }],
+  ['starts without an offset', { minuteKey: MINUTE_KEYS['local time'] }],
+  ['the starts of days in UTC', { dayZone: 'utc' }],
+  ['starts, in descending order', { rowOrder: 'descending' }],
+];
+describe.each(KEYS)('of days with keys that are %s', (_, conventions) => {
+  test('reads a day again that has a late record, and only that', async () => {
+    const { service, source, past, compare } = await library(conventions);
+    service.record(at(10, 12), [3, 0]);
+    const { compared, read } = await compare(past);
+    // A bucket from midnight to midnight is part of two days.
+    expect(read).toEqual(['compared', 'minute 11-9']);
+    expect(compared).toEqual(await readPast(source, TODAY));
+  });
+
+  test('reads again what the service has removed', async () => {
+    const { service, source } = await library(conventions);
+    service.record(at(20, 12), [0, 4], { goneMs: NIGHT_MS - 1 });
+    const before = await library(conventions);
+    before.service.record(at(20, 12), [0, 4]);
+    const more = await readPast(before.source, TODAY);
+    const compared = await comparePast(source, more);
+    expect(compared).toEqual(await readPast(source, TODAY));
+  });
+});
+
+test('reads the day before again that has late records at its end', async () => {
+  const { service, source, past, compare } = await library();
+  service.record(TODAY.startMs - 5 * MINUTE_MS, [1, 0]);
+  const { compared, read } = await compare(past);
+  expect(read).toEqual(['compared', 'minute 1-0']);
+  expect(compared).toEqual(await readPast(source, TODAY));
+});
+
+test('reads a long run of days by quarter', async () => {
+  const { service, source, past, compare } = await library();
+  for (let day = 10; day < 20; day += 1) {
+    service.record(at(day, 12), [1, 0]);
+  }
+  const { compared, read } = await compare(past);
+  expect(read).toEqual(['compared', 'quarter 20-11', 'minute 11-9']);
+  expect(compared).toEqual(await readPast(source, TODAY));
+});
+
+test('does not take a roll-up that lags for a change', async () => {
+  const { past, service, source, compare } = await library({ dayFreshness: 'nightly' });
+  const late = { arrivesMs: NIGHT_MS - 30 * MINUTE_MS };
+  service.record(at(1, 12), [5, 0], late);
+  const newer = await readPast(source, TODAY);
+  expect(newer.sums).not.toEqual(past.sums);
+  expect((await compare(newer)).read).toEqual(['compared']);
+});
+
+test.each<[string, Partial<Conventions>, readonly string[]]>([
+  ['cannot be parsed', { dayKey: 'index' }, ['compared', 'quarter 28-2', 'minute 2-0']],
+])('reads all days again if keys %s, and the total differs', async (_, conventions, expected) => {
+  const { service, source, past, compare } = await library(conventions);
+  expect((await compare(past)).read).toEqual(['compared']);
+  service.record(at(10, 12), [3, 0]);
+  const { compared, read } = await compare(past);
+  expect(read).toEqual(expected);
+  expect(compared).toEqual(await readPast(source, TODAY));
+});
+
+test('requests a lower answer a second time', async () => {
+  let lowered = 1;
+  const { past, compare } = await library({}, (response, { aggregation }) => {
+    const isLow = aggregation === 'day' && lowered > 0;
+    lowered -= Number(isLow);
+    return isLow ? { ...response, rows: [] } : response;
+  });
+  expect((await compare(past)).read).toEqual(['compared', 'compared']);
+});
+
+test('does not read a day again whose sum differs still, until it changes', async () => {
+  let more = 1;
+  const { service, past, compare } = await library({}, (response, { aggregation }) => ({
+    ...response,
+    rows: response.rows.map((row, i) =>
+      aggregation === 'day' && i === 10
+        ? { ...row, counts: row.counts.map((count) => count + more) }
+        : row,
+    ),
+  }));
+  const first = await compare(past);
+  expect(first.read).toEqual(['compared', 'minute 19-17']);
+  expect(first.compared.comparison.differing).toEqual([[expect.any(Number), [3, 3]]]);
+  const second = await compare(first.compared);
+  expect(second.read).toEqual(['compared']);
+  expect(second.compared).toEqual(first.compared);
+  more = 2;
+  expect((await compare(second.compared)).read).toEqual(['compared', 'minute 19-17']);
+  service.record(at(5, 12), [1, 0]);
+  expect((await compare(second.compared)).read).toContain('minute 6-4');
+});
+
+/** In Copenhagen, clocks are set back on 25 October, and forward on 28 March. */
+test.each([
+  ['autumn', Date.UTC(2026, 9, 20, 12)],
+  ['spring', Date.UTC(2027, 2, 24, 12)],
+])('a past that is appended day by day is the one that is read: %s', async (_, startMs) => {
+  const calendar = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
+  const service = new SimulatedPeople();
+  const recordsMs: number[] = [];
+  for (let ms = startMs - 30 * DAY_MS; ms < startMs + 10 * DAY_MS; ms += 47.3 * MINUTE_MS) {
+    recordsMs.push(Math.round(ms));
+    service.record(Math.round(ms), [1, recordsMs.length % 3]);
+  }
+  let today = calendar.dayAt(startMs);
+  const source = {
+    query: queryFrom((question) => service.respond(question, today.startMs + HOUR_MS)),
+    stream: 'people',
+    calendar,
+    keyTimes: 'local',
+  } as const;
+  let past: Past | undefined = await readPast(source, today);
+  for (let day = 0; day < 8; day += 1) {
+    const counter = new DayCounter(calendar, [today], 'people');
+    recordsMs.forEach((ms, i) => counter.add(ms, [1, (i + 1) % 3]));
+    const [counts] = counter.days() as [DayCounts];
+    const polled = { counts, atMs: today.endMs, endMs: today.endMs, lastSeenMs: undefined };
+    today = calendar.dayAt(today.endMs);
+    past = appendDay(calendar, past, { ...polled, counts: { ...counts, before: [] } }, today);
+    const read = await readPast(source, today);
+    expect({ ...past, comparison: undefined }).toEqual({ ...read, comparison: undefined });
+    past = past && (await comparePast(source, past));
+    expect(past).toEqual(read);
+  }
+});

@@ -1,0 +1,133 @@
+/** The past of a customer's streams over restarts: what is requested, and what is stored. */
+import { expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
+import { isPastDue, updatePast } from '../../src/counting/customer-past.ts';
+import type { Customer } from '../../src/counting/customer.ts';
+import type { StoredDay } from '../../src/storage/database.ts';
+import { Pasts } from '../../src/storage/pasts.ts';
+import { CALENDAR } from '../support/owner.ts';
+import { queryFrom } from '../support/responses.ts';
+import { StreamFixture } from '../counting/fixture.ts';
+
+/** Half past eight, a Wednesday. */
+const START_MS = Date.UTC(2026, 10, 18, 7, 30);
+
+/** People that are polled and stored, over restarts. */
+class StoredPeople {
+  readonly people = new StreamFixture({
+    startMs: START_MS,
+    records: Array.from({ length: 30 }, (_, day) => [day * DAY_MS + HOUR_MS, [3, 2]] as const),
+  });
+  readonly #disk = new Map<string, StoredDay>();
+  #pasts = this.#start();
+
+  get customer(): Customer {
+    return this.people.customer;
+  }
+
+  #start(): Pasts {
+    const pasts = new Pasts({ daysOf: () => [...this.#disk.values()] }, () => [this.customer]);
+    pasts.restore(this.customer);
+    return pasts;
+  }
+
+  /** Writes what has changed. Returns the starts of the days that it writes. */
+  write(all = false): readonly number[] {
+    const days = [...this.#pasts.changedDays(all)];
+    days.forEach((day) => this.#disk.set(day.stream, day));
+    return days.map(({ dayStartMs }) => dayStartMs);
+  }
+
+  restart(): void {
+    this.people.restart();
+    this.#pasts = this.#start();
+  }
+
+  /** Replaces what was stored. */
+  damage(content: string): void {
+    this.#disk.forEach((day, stream) => this.#disk.set(stream, { ...day, content }));
+  }
+
+  /** Polls, and then reads what is due of the past. Returns what was requested for it. */
+  async poll(nowMs: number): Promise<readonly string[]> {
+    const { people, customer } = this;
+    people.nowMs = nowMs;
+    await people.poll();
+    const requests: Parameters<typeof people.respond>[0][] = [];
+    const query = queryFrom((question) => people.respond(question), requests);
+    if (isPastDue(customer, 'people', nowMs)) {
+      await updatePast(customer, 'people', query, nowMs);
+    }
+    return requests.map(({ aggregation }) => aggregation);
+  }
+}
+
+const TODAY = CALENDAR.dayAt(START_MS);
+const TOMORROW_MS = TODAY.endMs;
+
+test('is read once; a restart within the day requests nothing', async () => {
+  const stored = new StoredPeople();
+  expect(await stored.poll(START_MS)).toEqual(['quarter', 'minute']);
+  const { past } = stored.customer.streamOf('people').days;
+  expect(past?.sums).toEqual([28 * 3, 28 * 2]);
+  expect(stored.write()).toEqual([TODAY.startMs]);
+  expect(stored.write()).toEqual([]);
+  expect(stored.write(true)).toEqual([TODAY.startMs]);
+
+  stored.restart();
+  expect(await stored.poll(START_MS + HOUR_MS)).toEqual([]);
+  expect(stored.customer.streamOf('people').days.past).toEqual(past);
+  expect(stored.write()).toEqual([]);
+});
+
+test('is compared once a night, over restarts, too', async () => {
+  const stored = new StoredPeople();
+  await stored.poll(START_MS);
+  await stored.poll(TOMORROW_MS - MINUTE_MS);
+  stored.write();
+  // The day before is appended.
+  expect(await stored.poll(TOMORROW_MS + MINUTE_MS)).toEqual([]);
+  expect(stored.customer.streamOf('people').days.past?.sums).toEqual([28 * 3, 28 * 2]);
+  expect(stored.write()).toEqual([TOMORROW_MS]);
+  stored.restart();
+  expect(await stored.poll(TOMORROW_MS + 29 * MINUTE_MS)).toEqual([]);
+  expect(await stored.poll(TOMORROW_MS + 31 * MINUTE_MS)).toEqual(['day']);
+  expect(stored.write()).toEqual([TOMORROW_MS]);
+  stored.restart();
+  expect(await stored.poll(TOMORROW_MS + 40 * MINUTE_MS)).toEqual([]);
+});
+
+test.each([
+  ['the process stood still at the end of a day', 1, ['minute', 'day']],
+  ['it stood still for three days', 3, ['quarter', 'minute', 'day']],
+  ['it stood still for 28 days', 28, ['quarter', 'minute']],
+])('reads the days that are missing if %s', async (_, days, expected) => {
+  const stored = new StoredPeople();
+  await stored.poll(START_MS);
+  stored.write();
+  const nowMs = START_MS + days * DAY_MS;
+  for (let ms = START_MS; ms < nowMs; ms += HOUR_MS) {
+    stored.people.record(ms, [1, 0]);
+  }
+  stored.restart();
+  expect(await stored.poll(nowMs)).toEqual(expected);
+  const { past } = stored.customer.streamOf('people').days;
+  expect(past).toMatchObject({ today: CALENDAR.dayAt(nowMs), days: 28 });
+  // A replica has the same.
+  const replica = new StoredPeople();
+  replica.people.respond = (question) => stored.people.respond(question);
+  await replica.poll(nowMs);
+  expect(replica.customer.streamOf('people').days.past).toEqual(past);
+});
+
+test.each([
+  ['what is stored is invalid', 'x'],
+  ['what is stored is of another zone', '{"zone":"UTC"}'],
+])('is read again if %s', async (_, content) => {
+  const stored = new StoredPeople();
+  await stored.poll(START_MS);
+  stored.write();
+  stored.damage(content);
+  stored.restart();
+  expect(await stored.poll(START_MS + HOUR_MS)).toEqual(['quarter', 'minute']);
+});
