@@ -6,5 +6,5 @@ import { setFlagsFromString } from 'node:v8';
  * the exporter is started: V8 reads it earlier.
  */
 export function limitHeap(): void {
-  setFlagsFromString('--heap-growing-percent=40');
+  setFlagsFromString('--heap-growing-percent=100');
 }

@@ -53,7 +53,7 @@ export function backfillCommand(io: Io): Command {
       helpNotes(
         'backfill.md',
         'backfill --from=2026-01-01 --to=-1m --output=history',
-        'backfill --from=-90d --to=2026-11-02T14:05 --output=history',
+        'backfill --from=-90d --to=2026-11-02 --output=history',
       ),
     );
   return addLogOptions(command).action((flags: BackfillFlags & LogFlags) => backfill(flags, io));

@@ -70,5 +70,7 @@ test('the occupancy estimate is evaluated in every regime', async () => {
   expect(table).toMatch(/^\| perfect +\| exact, 100 % +\|/m);
   const dead = cells.find(({ library, regime }) => library === 'small' && regime === 'deadout');
   expect(dead?.rawError).toBeGreaterThan(5);
-  expect(dead?.relativeError).toBeLessThan(0.6);
+  // While the door is dead, there is no estimate; then what is shown is no worse than the raw value.
+  expect(dead?.withheld).toBeGreaterThan(0);
+  expect(dead?.relativeError).toBeLessThanOrEqual(1);
 }, 120_000);
