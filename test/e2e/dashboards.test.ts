@@ -21,8 +21,8 @@ const CUSTOMERS: Readonly<Record<string, string>> = {
   'library-now': 'riverside',
 };
 /**
- * Empty without a problem, last year's history, recordings of months, shards, a day of estimates, or while
- * Riverside is closed.
+ * Empty without a problem, last year's history, recordings of months, shards, a day of estimates, a half hour of
+ * devices (they have no history), or while Riverside is closed.
  */
 const MAY_BE_EMPTY = [
   'Month to date, against last year',
@@ -32,6 +32,7 @@ const MAY_BE_EMPTY = [
   'Needs attention',
   'Libraries with failed polls, last hour',
   'Counter excess',
+  'Door counters, query A',
   'Exporters, query B',
   'Usually inside today, by hour, query B',
   'Entries counted per exit counted',
