@@ -56,7 +56,8 @@ export class Slots {
     for (const kind of KINDS) {
       // What is read waits until every customer has ended its first poll.
       for (const job of kind === 'poll' || this.firstPolls === 0 ? this.#waiting[kind] : []) {
-        if (!this.#hasPlace(kind) || nowMs < this.#nextStartMs[kind]) {
+        const mustWait = this.#gapMs(kind) > 0 && nowMs < this.#nextStartMs[kind];
+        if (mustWait || !this.#hasPlace(kind)) {
           break;
         }
         yield job;

@@ -48,6 +48,18 @@ test('what is read behind the polls has a share of its own, after the first poll
   expect(startAll(slots, 0)).toEqual([]);
 });
 
+test('polls start together, although time passes while they start', () => {
+  const slots = slotsOf(16);
+  slots.jobs = 3;
+  const jobs = [jobAt(0), jobAt(0), jobAt(0)];
+  jobs.forEach((job) => slots.wait(job));
+  const started = Array.from(slots.startable(0), (job, i) => {
+    slots.take(job, i + 0.1);
+    return job;
+  });
+  expect(started).toEqual(jobs);
+});
+
 test('the past is read with a gap between two starts', () => {
   const slots = slotsOf(200);
   const jobs = [readJob('past'), readJob('past')];
