@@ -168,7 +168,7 @@ export class Database {
     });
   }
 
-  /** Writes rows in one transaction, yielding between pieces that take some milliseconds. */
+  /** Writes marks in one transaction, and days in several, yielding between pieces that take some milliseconds. */
   *write(marks: Iterable<StoredMark>, days: Iterable<StoredDay>): Generator<void> {
     try {
       this.#database.exec('BEGIN IMMEDIATE');
@@ -189,6 +189,8 @@ export class Database {
         characters += content.length;
         if (characters > CHARACTERS_AT_ONCE) {
           characters = 0;
+          // What a transaction has written is copied into the file at once: thousands of days would take long.
+          this.#database.exec('COMMIT; BEGIN IMMEDIATE');
           yield;
         }
       }
