@@ -37,7 +37,7 @@ const ofCustomerInfo = seriesOf<CustomerMetrics>({
 const NOT_POLLED_IN_PERIOD = 'until the first accepted poll of the counting period';
 const NOT_POLLED_TODAY = 'until the first accepted poll of the day';
 const NO_ESTIMATE =
-  'like library_occupancy_people, until the history of the day is read, where the building does not ' +
+  'like library_occupancy_people, until the history is read, where the building does not ' +
   'empty at night, while library_door_suspect has a kind other than unbalanced, and with estimate: false';
 const NO_RATIO = 'before three days with at least 40 counts, and with estimate: false';
 
@@ -77,7 +77,7 @@ const ESTIMATE_FAMILIES: readonly Family[] = [
     '1 while this fault of the doors is suspected.',
     ({ estimate: { fault, isUnbalanced } }, kind) =>
       kind === 'unbalanced' ? flag(isUnbalanced) : flag(fault && fault === kind),
-    'like library_occupancy_people, until the history of the day is read, where the building ' +
+    'like library_occupancy_people, until the history is read, where the building ' +
       'does not empty at night, and with estimate: false; unbalanced only until the history is ' +
       'read, and with estimate: false',
   ),
