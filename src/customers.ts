@@ -49,6 +49,7 @@ export class CustomerRegistry {
         ? before.customer
         : this.#create(customerConfig, service, description);
       customer.setDescription(description);
+      customer.setIntervals(config.polling);
       customer.breakdowns.configure({
         breakdowns: customerConfig.breakdowns,
         branchNames: branchNames(customerConfig),

@@ -144,7 +144,8 @@ export class Exporter {
     const isKept = before !== undefined && haveSameCredentials(before.config, config);
     const client = isKept ? before.client : this.#createClient(service, config);
     if (isKept && before.customer.credentialsValid !== undefined) {
-      customer.credentialsChecked(before.customer.credentialsValid);
+      const { credentialsValid } = before.customer;
+      customer.credentialsChecked(credentialsValid, this.#options.clock.nowMs());
     }
     clients.set(config.name, { ...registered, client });
     return client;
@@ -167,7 +168,7 @@ export class Exporter {
     const { log } = this.#options;
     const customer = this.#registry.get(name);
     const wereRefused = customer?.credentialsValid === false;
-    customer?.credentialsChecked(valid);
+    customer?.credentialsChecked(valid, this.#options.clock.nowMs());
     this.exposition.changed(name);
     if (!valid) {
       this.#limiter.tryLog('warn', 'credentials refused', { customer: name });

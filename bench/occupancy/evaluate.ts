@@ -6,7 +6,6 @@ import { DAY_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { Calendar } from '../../src/counting/calendar/calendar.ts';
 import type { Span } from '../../src/counting/calendar/calendar.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
-import { doorFault } from '../../src/counting/past/door-fault.ts';
 import {
   HISTORY_DAYS,
   learnDoors,
@@ -18,7 +17,8 @@ import { estimateInside } from '../../src/counting/occupancy/estimate.ts';
 import type { Estimate } from '../../src/counting/occupancy/estimate.ts';
 import { createPast, pastDays } from '../../src/counting/past/past.ts';
 import { nextOccupancy } from '../../src/counting/occupancy/occupancy.ts';
-import { usualPeople } from '../../src/counting/past/usual.ts';
+import { missedPeople, usualPeople } from '../../src/counting/past/usual.ts';
+import { problemsOfDoors, problemsOfSite } from '../../src/counting/problems.ts';
 import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
 import { countPasses } from '../../src/simulator/traffic.ts';
 import { countedByWindow, sumsByStep } from './by-window.ts';
@@ -169,10 +169,25 @@ function estimator(
   const people = createPast(CALENDAR, spanOf(day), days);
   const past = { people, calendar: CALENDAR, openSpans: (open: Span) => [open] };
   const model = learnDoors(pastDays(people), people.weekday);
+  const doors = problemsOfDoors(model, (daysAgo) => spanOf(day - daysAgo).startMs);
   return (counts, minute) => {
     const endMs = counts.day.startMs + minute * MINUTE_MS;
     const today = { counts, atMs: endMs, endMs, lastSeenMs: undefined };
-    return model.emptiesAtNight && doorFault(past, today, usualPeople(past, today)) === undefined
+    const usual = usualPeople(past, today);
+    const missed = missedPeople(past, today, usual);
+    const { lastEntryMs = -Infinity, lastExitMs = -Infinity } = missed;
+    const facts = {
+      counts: { usual, missed },
+      lastMs: Math.max(lastEntryMs, lastExitMs),
+      rise: undefined,
+      // The library is in use.
+      loginMs: Infinity,
+      others: undefined,
+      devices: [],
+      doors,
+      overCapacityMs: undefined,
+    };
+    return model.emptiesAtNight && problemsOfSite(facts, endMs, []).isTrusted
       ? estimateInside(model, counts, endMs, past.openSpans(counts.day))
       : undefined;
   };

@@ -45,7 +45,7 @@ export function createCustomers(customers: number): readonly Customer[] {
       owner: counterOwner('https://statistics.example.org', name, name),
       marks,
     });
-    customer.credentialsChecked(true);
+    customer.credentialsChecked(true, 0);
     return customer;
   });
 }

@@ -83,7 +83,8 @@ export interface StreamReport {
 export async function readCustomers(config: Config, io: Io): Promise<readonly CustomerReport[]> {
   const registry = new CustomerRegistry(new HighWaterMarks());
   const service = serviceOf(config, io, {
-    credentials: (name, valid) => registry.get(name)?.credentialsChecked(valid),
+    credentials: (name, valid) =>
+      registry.get(name)?.credentialsChecked(valid, systemClock.nowMs()),
   });
   try {
     return await inParallel(registry.update(config), customersAtOnce(config.service), (customer) =>

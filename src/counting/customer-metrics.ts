@@ -2,13 +2,13 @@
 import type { Breakdown, CounterName, Stream } from '../base/model.ts';
 import { MINUTE_MS } from '../base/duration.ts';
 import type { Span } from './calendar/calendar.ts';
-import type { DoorModel } from './occupancy/door-model.ts';
-import type { DoorFault } from './past/door-fault.ts';
+import type { LearnedDoors } from './occupancy/door-model.ts';
 import type { Estimate } from './occupancy/estimate.ts';
 import type { Health } from './totals/health.ts';
 import type { Mark } from './high-water-marks.ts';
 import type { OpeningHours } from './calendar/opening-hours.ts';
 import type { UsualPeople } from './past/usual.ts';
+import type { Problem } from './problems.ts';
 
 /** The values of a building. */
 export interface SiteMetrics {
@@ -17,11 +17,21 @@ export interface SiteMetrics {
   readonly open: boolean | undefined;
   /** Whether staff is there; undefined without staffed hours. */
   readonly staffed: boolean | undefined;
-  /** People inside now. */
+  /** Entries minus exits of the day, as counted. */
   readonly occupancy: number | undefined;
+  /** People inside now: the number to show. Undefined while its counts are not trusted, too. */
+  readonly inside: number | undefined;
+  /** Entries within the last hour. */
+  readonly enteredHour: number | undefined;
   readonly estimate: EstimateMetrics;
   /** What was to be expected at the newest accepted poll; undefined while its history is not known. */
   readonly usual: UsualPeople | undefined;
+  /** Causes first. Those of a customer that is polled by branch are not those of its branches. */
+  readonly problems: readonly Problem[];
+  /** Whether its counts are right and new; undefined before the first poll. */
+  readonly isTrusted: boolean | undefined;
+  /** About how many people should have come or left since the last count, and were not counted. */
+  readonly missed: number | undefined;
 }
 
 /** The values of a branch. */
@@ -62,10 +72,8 @@ export interface CustomerMetrics extends SiteMetrics {
 /** The estimate of one day; what is not known, or switched off, is undefined. */
 export interface EstimateMetrics {
   readonly people: Estimate | undefined;
-  /** What makes the counts of today wrong: then `people` is undefined. `none` where an estimate is possible. */
-  readonly fault: DoorFault | 'none' | undefined;
-  /** Whether the directions differ by more than can be learned. */
-  readonly isUnbalanced: boolean | undefined;
+  /** Whether there is an estimate, or would be if the counts were trusted. */
+  readonly isPossible: boolean;
   /** Entries counted per exit counted. */
   readonly ratio: { readonly value: number; readonly stddev: number } | undefined;
   /** Whether the building empties at night. */
@@ -74,8 +82,7 @@ export interface EstimateMetrics {
 
 export const NO_ESTIMATE: EstimateMetrics = {
   people: undefined,
-  fault: undefined,
-  isUnbalanced: undefined,
+  isPossible: false,
   ratio: undefined,
   isEstimable: undefined,
 };
@@ -103,6 +110,15 @@ export interface KeyMetrics {
   readonly key: string;
   /** Only those of people. */
   readonly counters: Readonly<Partial<Record<CounterName, CounterValues>>>;
+  /** Of a device that counted anybody in this counting period or the last one. */
+  readonly device?: DeviceMetrics | undefined;
+}
+
+/** When a people counter counted last, and what it may have missed. */
+export interface DeviceMetrics {
+  readonly lastSeenMs: number;
+  /** Its share of the people counted since, by that of the month; undefined until the past is known. */
+  readonly missed: number | undefined;
 }
 
 export interface StreamMetrics extends Health {
@@ -146,13 +162,11 @@ export function doorMetrics({
   learnedLogRatio,
   logRatioVariance,
   emptiesAtNight,
-  isUnbalanced,
-}: DoorModel): Pick<EstimateMetrics, 'ratio' | 'isEstimable' | 'isUnbalanced'> {
+}: LearnedDoors): Pick<EstimateMetrics, 'ratio' | 'isEstimable'> {
   const value = learnedLogRatio === undefined ? undefined : Math.exp(learnedLogRatio);
   return {
     ratio: value === undefined ? undefined : { value, stddev: value * Math.sqrt(logRatioVariance) },
     isEstimable: emptiesAtNight,
-    isUnbalanced,
   };
 }
 

@@ -11,6 +11,7 @@ import { runningPeriod } from './calendar/calendar.ts';
 import type { Calendar, CountingPeriod } from './calendar/calendar.ts';
 import { CountedDays } from './past/counted-days.ts';
 import { countOf } from './rows/counts.ts';
+import { MINUTE_MS } from '../base/duration.ts';
 import { counterValues, MAX_OCCUPANCY_AGE_MS } from './customer-metrics.ts';
 import type {
   CounterValues,
@@ -26,6 +27,8 @@ import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
 import { pastDays } from './past/past.ts';
 import type { Past } from './past/past.ts';
 import { usualLogins } from './past/usual.ts';
+import { changesOfCustomer, inOrder, problemsOfCustomer } from './problems.ts';
+import type { CustomerFacts, Problem } from './problems.ts';
 import { Site } from './site.ts';
 import { CountedStream } from './stream.ts';
 import type { PollOutcome } from './totals/state.ts';
@@ -39,6 +42,19 @@ export interface CustomerOptions {
   readonly streams: readonly MinuteStream[];
   readonly owner: CounterOwner;
   readonly marks: HighWaterMarks;
+}
+
+/** How often people and logins, and breakdowns, are polled. */
+export interface PollIntervals {
+  readonly intervalMs: number;
+  readonly breakdownIntervalMs: number;
+}
+
+/** Problems of the customer and its branches. */
+interface Judged {
+  readonly problems: readonly Problem[];
+  readonly atMs: number;
+  readonly validUntilMs: number;
 }
 
 /** What a poll of a customer has found. */
@@ -59,6 +75,11 @@ export class Customer implements MetricsSource {
   #loginsSoFar: Parameters<typeof usualLogins> | undefined;
   #usualLogins: number | undefined;
   #credentialsValid: boolean | undefined;
+  /** The first refusal in a row. */
+  #refusedMs: number | undefined;
+  /** By the newest values; undefined once they have changed. */
+  #judged: Judged | undefined;
+  #intervals: PollIntervals = { intervalMs: MINUTE_MS, breakdownIntervalMs: 5 * MINUTE_MS };
 
   constructor(options: CustomerOptions) {
     this.#options = options;
@@ -120,6 +141,7 @@ export class Customer implements MetricsSource {
       this.#countBranches();
     }
     this.#updateLoginsSoFar();
+    this.#judged = undefined;
     stream.health = succeeded(stream.health, result, nowMs);
   }
 
@@ -129,11 +151,13 @@ export class Customer implements MetricsSource {
     nowMs: number,
   ): void {
     this.breakdowns.polled(breakdown, state, nowMs);
+    this.#judged = undefined;
     this.breakdowns.setHealth(breakdown, succeeded(this.#healthOf(breakdown), result, nowMs));
   }
 
   /** `message` must not contain secrets. */
   pollFailed(stream: Stream, message: string, nowMs: number): void {
+    this.#judged = undefined;
     this.#setHealth(stream, failed(this.#healthOf(stream), message, nowMs));
   }
 
@@ -141,8 +165,14 @@ export class Customer implements MetricsSource {
     this.#setHealth(stream, skipped(this.#healthOf(stream)));
   }
 
-  credentialsChecked(valid: boolean): void {
+  credentialsChecked(valid: boolean, nowMs: number): void {
+    this.#judged = undefined;
     this.#credentialsValid = valid;
+    this.#refusedMs = valid ? undefined : (this.#refusedMs ?? nowMs);
+  }
+
+  setIntervals(intervals: PollIntervals): void {
+    this.#intervals = intervals;
   }
 
   /** Whether the service accepted the credentials; undefined before its first response. */
@@ -152,6 +182,7 @@ export class Customer implements MetricsSource {
 
   setDescription({ labels, branches, ...site }: CustomerDescription): void {
     const { calendar, timezone } = this.#options;
+    this.#judged = undefined;
     this.#labels = labels;
     this.#site.setDescription({ ...site, estimate: site.estimate && branches === undefined });
     if (branches === undefined || !this.streams.includes('people')) {
@@ -183,6 +214,7 @@ export class Customer implements MetricsSource {
 
   /** Takes the past of a stream as the service has it. */
   pastRead(stream: MinuteStream, past: Past): void {
+    this.#judged = undefined;
     if (stream === 'people') {
       this.#site.pastRead(past);
       this.#countBranches();
@@ -226,23 +258,82 @@ export class Customer implements MetricsSource {
     for (const breakdown of this.breakdowns.configured) {
       streams[breakdown] = { ...this.#healthOf(breakdown), lastSeenMs: undefined };
     }
-    const branches = this.#branches?.metricsAt(nowMs);
-    const sites = branches?.map(({ key }) => key) ?? [];
-    const breakdowns = this.breakdowns.metricsAt(period.startMs, dayStartMs, sites);
-    return {
+    const { problems, isCurrent } = problemsOfCustomer(this.#facts(nowMs), nowMs);
+    const around = { isCurrent, loginMs: this.#streams.logins.days.lastSeenAt(nowMs) };
+    const branches = this.#branches?.metricsAt(nowMs, around);
+    const lastPeriodMs = calendar.periodStart(period.month - 1);
+    const devices = this.breakdowns.devicesOf(period.startMs, lastPeriodMs).map((device) => ({
+      ...device,
+      silence: this.#site.silenceOf(device),
+    }));
+    const breakdowns = this.breakdowns.metricsAt(
+      period.startMs,
+      dayStartMs,
+      branches?.map(({ key }) => key) ?? [],
+      new Map(
+        devices.map(({ key, lastMs, silence }) => [
+          key,
+          { lastSeenMs: lastMs, missed: silence?.people },
+        ]),
+      ),
+    );
+    const site = this.#site.metricsAt(nowMs, {
+      ...around,
+      others: undefined,
+      devices: devices.flatMap(({ silence }) => silence ?? []),
+    });
+    const metrics: CustomerMetrics = {
       customer: name,
       timezone,
       labels: this.#labels,
       utcOffsetSeconds: calendar.zone.offsetMsAt(nowMs) / 1000,
       periodStartMs: period.startMs,
       credentialsValid: this.credentialsValid,
-      ...this.#site.metricsAt(nowMs),
+      ...site,
+      problems: inOrder([...problems, ...(branches === undefined ? site.problems : [])]),
       usualLogins: this.#usualLoginsAt(nowMs),
       counters,
       breakdowns,
       branches,
       streams,
       validUntilMs: this.#validUntil(nowMs),
+    };
+    const ofBranches = (branches ?? []).flatMap((branch) => branch.problems);
+    this.#judged = {
+      problems: inOrder([...metrics.problems, ...ofBranches]),
+      atMs: nowMs,
+      validUntilMs: metrics.validUntilMs,
+    };
+    return metrics;
+  }
+
+  /** Returns its problems and those of its branches, causes first. Computed when they may have changed. */
+  problemsAt(nowMs: number): readonly Problem[] {
+    const known = this.#judged;
+    if (known === undefined || nowMs < known.atMs || nowMs >= known.validUntilMs) {
+      this.metricsAt(nowMs);
+    }
+    return this.#judged?.problems ?? [];
+  }
+
+  #facts(nowMs: number): CustomerFacts {
+    const { intervalMs, breakdownIntervalMs } = this.#intervals;
+    const missedLogins = this.#usualLoginsAt(nowMs);
+    const { people, logins } = this.#streams;
+    const streams = [
+      ...this.streams.map((stream) => ({ stream, intervalMs })),
+      ...(this.breakdowns.configured.includes('branch')
+        ? [{ stream: 'branch' as const, intervalMs: breakdownIntervalMs }]
+        : []),
+    ];
+    return {
+      refusedMs: this.#refusedMs,
+      streams: streams.map((one) => ({ ...one, health: this.#healthOf(one.stream) })),
+      unreadableMs: people.unreadableMs ?? logins.unreadableMs,
+      logins:
+        missedLogins === undefined
+          ? undefined
+          : { missed: missedLogins, lastMs: logins.days.lastSeenAt(nowMs) },
     };
   }
 
@@ -288,6 +379,7 @@ export class Customer implements MetricsSource {
       ...this.#site.changesAfter(nowMs),
       this.calendar.zone.nextTransitionAfter(nowMs),
       loginsAtMs + MAX_OCCUPANCY_AGE_MS + 1,
+      ...changesOfCustomer(this.#facts(nowMs)),
       ...(this.#branches?.changesAfter(nowMs) ?? []),
     ];
     return Math.min(...changes.filter((atMs) => atMs > nowMs));

@@ -2,6 +2,7 @@
  * A building: its settings, its past and its day so far, and from these its values at any instant. It
  * does not know where its counts come from.
  */
+import type { CountedDevice } from './breakdowns/breakdown-states.ts';
 import type { Calendar, Span } from './calendar/calendar.ts';
 import { CountedDays } from './past/counted-days.ts';
 import type { Counted } from './past/counted-days.ts';
@@ -12,43 +13,69 @@ import type {
   SiteDescription,
   SiteMetrics,
 } from './customer-metrics.ts';
-import { doorFault } from './past/door-fault.ts';
-import type { DoorFault } from './past/door-fault.ts';
 import { learnDoors } from './occupancy/door-model.ts';
-import type { DoorModel } from './occupancy/door-model.ts';
+import type { LearnedDoors } from './occupancy/door-model.ts';
 import { estimateInside } from './occupancy/estimate.ts';
 import type { Estimate } from './occupancy/estimate.ts';
 import type { CountsToday } from './rows/day-counts.ts';
-import { pastDays } from './past/past.ts';
+import { daysBefore, pastDays } from './past/past.ts';
 import type { Past } from './past/past.ts';
-import { CURVE_STEP_MS, occupancyAt, occupancyCurve } from './occupancy/occupancy.ts';
-import { usualPeople } from './past/usual.ts';
-import type { SitePast, UsualPeople } from './past/usual.ts';
+import { aboveSince, CURVE_STEP_MS, occupancyAt, occupancyCurve } from './occupancy/occupancy.ts';
+import {
+  countedSince,
+  enteredLastHour,
+  missedPeople,
+  openTime,
+  usualPeople,
+} from './past/usual.ts';
+import type { SitePast } from './past/usual.ts';
+import { problemsOfDoors, problemsOfSite } from './problems.ts';
+import type { DeviceFacts, Problem, SiteFacts, SiteJudgement } from './problems.ts';
+import { countOf, grandTotal } from './rows/counts.ts';
 
 /** What the order of today's minutes shows of the people inside. */
 interface Inside {
   readonly occupancy: number;
   /** Undefined while the doors are not known, and where the building does not empty at night. */
   readonly estimate: Estimate | undefined;
+  /** Since when there are more than the capacity. */
+  readonly overCapacityMs: number | undefined;
 }
 
-/** What the past says about the newest counts. */
-interface Expected {
-  readonly usual: UsualPeople;
-  readonly fault: DoorFault | undefined;
+/** What the days before today say about the doors. */
+interface Learned {
+  readonly day: Span;
+  readonly model: LearnedDoors;
+  readonly problems: readonly Problem[];
+  readonly from: Past['counts'];
 }
+
+/** What is known of the rest of a customer. */
+export interface Surroundings extends Pick<SiteFacts, 'loginMs' | 'others'> {
+  /** Whether the customer's polls bring new counts. */
+  readonly isCurrent: boolean;
+  /** Those of this building. */
+  readonly devices: readonly DeviceFacts[];
+}
+
+/** Without a poll nothing is known, and while polls fail nothing is said. */
+type Judgement = Omit<SiteJudgement, 'isTrusted'> & Pick<SiteMetrics, 'isTrusted'>;
 
 export class Site {
   readonly days: CountedDays;
   readonly #calendar: Calendar;
   readonly #timezone: string;
   #description: SiteDescription;
-  #learned:
-    { readonly day: Span; readonly model: DoorModel; readonly from: Past['counts'] } | undefined;
+  #learned: Learned | undefined;
   /** At the newest counts; undefined if keys cannot be parsed. */
   #inside: Inside | undefined;
   /** At the newest counts. Computed when needed, because their past may come later. */
-  #expected: Expected | undefined;
+  #expected: SiteFacts['counts'];
+  #rise: SiteFacts['rise'];
+  /** Today's counts at the newest poll. */
+  #sum: { readonly dayMs: number; readonly counts: number } | undefined;
+  /** Of the last judgement. */
+  #problems: readonly Problem[] = [];
 
   /** `timezone` is that of the opening hours. */
   constructor(calendar: Calendar, timezone: string, description: SiteDescription) {
@@ -88,6 +115,19 @@ export class Site {
     this.#learn();
     this.#inside = today && this.#insideOf(today);
     this.#expected = undefined;
+    this.#noteRise(today);
+  }
+
+  #noteRise(today: CountsToday | undefined): void {
+    const { atMs = 0, counts } = today ?? {};
+    const before = this.#sum;
+    this.#sum = counts && {
+      dayMs: counts.day.startMs,
+      counts: grandTotal(counts.counts.map(grandTotal)) + grandTotal(counts.before),
+    };
+    if (before && this.#sum?.dayMs === before.dayMs && this.#sum.counts > before.counts) {
+      this.#rise = { atMs, lastMs: this.days.lastSeenAt(atMs) };
+    }
   }
 
   /** What is known before today; undefined until its past is. */
@@ -110,20 +150,73 @@ export class Site {
     return { day, stepMs: CURVE_STEP_MS, inside, atMs };
   }
 
-  metricsAt(nowMs: number): SiteMetrics {
+  metricsAt(nowMs: number, surroundings: Surroundings): SiteMetrics {
+    const { today, newest, past } = this.days;
     const isFresh = this.#isFreshAt(nowMs);
-    const isToday = this.days.newest?.day.startMs === this.#calendar.dayAt(nowMs).startMs;
+    const isToday = newest?.day.startMs === this.#calendar.dayAt(nowMs).startMs;
     const inside = isFresh && isToday ? this.#inside : undefined;
-    const expected = isFresh ? this.#expectedNow() : undefined;
-    const usual = expected?.usual;
+    const counts = isFresh ? this.#expectedNow() : undefined;
+    const usual = counts?.usual;
+    const open = this.isOpenAt(nowMs);
+    const judgement = this.#judge(nowMs, surroundings, {
+      counts,
+      overCapacityMs: open === false ? undefined : inside?.overCapacityMs,
+    });
+    const isTrusted = judgement.isTrusted !== false;
+    const estimate = this.#estimateAt(nowMs, inside?.estimate, isTrusted);
+    const people = inside && Math.round((estimate.people ?? { people: inside.occupancy }).people);
     return {
       capacity: this.#description.capacity,
-      open: this.isOpenAt(nowMs),
+      open,
       staffed: this.#description.staffedHours?.isOpenAt(nowMs, this.#timezone),
       occupancy: inside?.occupancy,
-      estimate: this.#estimateAt(nowMs, inside?.estimate, expected?.fault),
+      inside:
+        isTrusted && people !== undefined && open === false ? 0 : isTrusted ? people : undefined,
+      enteredHour: isFresh && today ? enteredLastHour(past, today) : undefined,
+      estimate,
       usual: usual && (isToday ? usual : { ...usual, entriesToday: undefined }),
+      ...judgement,
     };
+  }
+
+  /** Returns what a device has missed by its share of the people; undefined while that is not known. */
+  silenceOf({ lastMs, untilMs, share, excess }: CountedDevice): DeviceFacts | undefined {
+    const {
+      past,
+      days: { today },
+    } = this;
+    if (past === undefined || today === undefined) {
+      return undefined;
+    }
+    const counts = countedSince(past, today, lastMs, untilMs);
+    return {
+      lastMs,
+      share,
+      excess,
+      openMs: openTime(past, lastMs, untilMs),
+      passes: share * grandTotal(counts),
+      people: share * Math.max(countOf(counts, 0), countOf(counts, 1)),
+    };
+  }
+
+  #judge(
+    nowMs: number,
+    { isCurrent, ...surroundings }: Surroundings,
+    counted: Pick<SiteFacts, 'counts' | 'overCapacityMs'>,
+  ): Judgement {
+    if (!isCurrent || this.days.newest === undefined) {
+      return { problems: [], isTrusted: isCurrent ? undefined : false, missed: undefined };
+    }
+    const facts = {
+      ...surroundings,
+      ...counted,
+      lastMs: this.days.lastSeenAt(nowMs),
+      rise: this.#rise,
+      doors: this.#learnedAt(nowMs)?.problems ?? [],
+    };
+    const judgement = problemsOfSite(facts, nowMs, this.#problems);
+    this.#problems = judgement.problems;
+    return judgement;
   }
 
   /** Returns the instants at which values change without a poll, some of them past. */
@@ -145,16 +238,22 @@ export class Site {
   #insideOf({ counts, endMs }: CountsToday): Inside {
     const { day } = counts;
     const { day: learnedFor, model } = this.#learned ?? {};
+    const { capacity = Infinity } = this.#description;
+    const estimate =
+      model?.emptiesAtNight === true && learnedFor?.startMs === day.startMs
+        ? estimateInside(model, counts, endMs, this.#openSpansOf(day), capacity)
+        : undefined;
     return {
       occupancy: occupancyAt(counts, endMs),
-      estimate:
-        model?.emptiesAtNight === true && learnedFor?.startMs === day.startMs
-          ? estimateInside(model, counts, endMs, this.#openSpansOf(day))
-          : undefined,
+      estimate,
+      overCapacityMs:
+        estimate === undefined && capacity < Infinity
+          ? aboveSince(counts, endMs, capacity)
+          : estimate?.aboveSinceMs,
     };
   }
 
-  #expectedNow(): Expected | undefined {
+  #expectedNow(): SiteFacts['counts'] {
     const {
       past,
       days: { today },
@@ -164,7 +263,7 @@ export class Site {
       const hasHours = this.#description.openingHours !== undefined;
       this.#expected = {
         usual: hasHours ? usual : { ...usual, openSinceLastSeenMs: undefined },
-        fault: doorFault(past, today, usual),
+        missed: missedPeople(past, today, usual),
       };
     }
     return this.#expected;
@@ -176,27 +275,33 @@ export class Site {
     if (!this.#description.estimate) {
       this.#learned = undefined;
     } else if (past !== undefined && past.counts !== this.#learned?.from) {
-      const model = learnDoors(pastDays(past), past.weekday);
-      this.#learned = { day: past.today, model, from: past.counts };
+      // Not kept with the model: every customer has one.
+      const { rejectedDays, ratios, ...model } = learnDoors(pastDays(past), past.weekday);
+      const days = [past.today, ...daysBefore(this.#calendar, past.today).toReversed()];
+      const problems = problemsOfDoors(
+        { rejectedDays, ratios },
+        (daysAgo) => days[daysAgo]?.startMs ?? 0,
+      );
+      this.#learned = { day: past.today, model, problems, from: past.counts };
     }
   }
 
-  /** The ratio of the day before stays until that of the day is known. */
-  #estimateAt(
-    nowMs: number,
-    people: Estimate | undefined,
-    fault: DoorFault | undefined,
-  ): EstimateMetrics {
-    const today = this.#calendar.dayAt(nowMs);
+  /** What was learned on the day before stays until that of the day is known. */
+  #learnedAt(nowMs: number): Learned | undefined {
+    const yesterday = this.#calendar.dayBefore(this.#calendar.dayAt(nowMs));
     const learned = this.#learned;
-    if (learned === undefined || learned.day.startMs < this.#calendar.dayBefore(today).startMs) {
-      return NO_ESTIMATE;
-    }
-    return {
-      people: fault === undefined ? people : undefined,
-      fault: people && (fault ?? 'none'),
-      ...doorMetrics(learned.model),
-    };
+    return learned !== undefined && learned.day.startMs >= yesterday.startMs ? learned : undefined;
+  }
+
+  #estimateAt(nowMs: number, people: Estimate | undefined, isTrusted: boolean): EstimateMetrics {
+    const learned = this.#learnedAt(nowMs);
+    return learned === undefined
+      ? NO_ESTIMATE
+      : {
+          people: isTrusted ? people : undefined,
+          isPossible: people !== undefined,
+          ...doorMetrics(learned.model),
+        };
   }
 
   #openSpansOf(day: Span): readonly Span[] {

@@ -17,6 +17,7 @@ export class CountedStream {
   readonly #owner: CounterOwner;
   readonly #marks: HighWaterMarks;
   #state: StreamState = INITIAL_STATE;
+  #unreadableMs: number | undefined;
 
   constructor(name: MinuteStream, days: CountedDays, owner: CounterOwner, marks: HighWaterMarks) {
     this.name = name;
@@ -27,6 +28,11 @@ export class CountedStream {
 
   get state(): StreamState {
     return this.#state;
+  }
+
+  /** The first accepted poll in a row whose minutes could not be read; undefined if those of the newest one could. */
+  get unreadableMs(): number | undefined {
+    return this.#unreadableMs;
   }
 
   /** Replaces the state after a poll, and updates the high-water marks (rule 7). Returns whether it has new counts. */
@@ -42,6 +48,7 @@ export class CountedStream {
       this.#marks.update(this.#owner, counter, snapshot.period, total, nowMs);
     });
     if (hasCounts) {
+      this.#unreadableMs = snapshot.minutes ? undefined : (this.#unreadableMs ?? snapshot.atMs);
       this.days.counted(snapshot);
     }
     return hasCounts;

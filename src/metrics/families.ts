@@ -5,8 +5,9 @@
  */
 import { ALL_COUNTERS, BREAKDOWNS, COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
 import type { Breakdown, Stream } from '../base/model.ts';
-import type { CustomerMetrics } from '../counting/customer-metrics.ts';
-import { DOOR_FAULTS } from '../counting/past/door-fault.ts';
+import type { CustomerMetrics, SiteMetrics } from '../counting/customer-metrics.ts';
+import { PROBLEM_KINDS } from '../counting/problems.ts';
+import type { Problem, ProblemKind } from '../counting/problems.ts';
 import { CUSTOMER, SITES, keysOf, labelledSeriesOf, seriesOf, writeLabels } from './family.ts';
 import type { Family } from './family.ts';
 
@@ -22,7 +23,12 @@ const ofCustomer = seriesOf(CUSTOMER);
 const ofStream = labelledSeriesOf(CUSTOMER, 'stream', ALL_STREAMS);
 const ofCounter = labelledSeriesOf(CUSTOMER, 'counter', ALL_COUNTERS);
 const ofSite = seriesOf(SITES);
-const ofFault = labelledSeriesOf(SITES, 'kind', [...DOOR_FAULTS, 'unbalanced']);
+const ofFault = labelledSeriesOf(SITES, 'kind', [
+  'exits_missing',
+  'entries_missing',
+  'silent',
+  'unbalanced',
+]);
 const ofDirection = labelledSeriesOf(SITES, 'direction', ['in', 'out']);
 const ofCustomerInfo = seriesOf<CustomerMetrics>({
   ...CUSTOMER,
@@ -38,7 +44,7 @@ const NOT_POLLED_IN_PERIOD = 'until the first accepted poll of the counting peri
 const NOT_POLLED_TODAY = 'until the first accepted poll of the day';
 const NO_ESTIMATE =
   'like library_occupancy_people, until the history is read, where the building does not ' +
-  'empty at night, while library_door_suspect has a kind other than unbalanced, and with estimate: false';
+  'empty at night, while library_counts_trusted is 0, and with estimate: false';
 const NO_RATIO = 'before three days with at least 40 counts, and with estimate: false';
 
 const ESTIMATE_FAMILIES: readonly Family[] = [
@@ -75,8 +81,11 @@ const ESTIMATE_FAMILIES: readonly Family[] = [
   ofFault(
     'library_door_suspect',
     '1 while this fault of the doors is suspected.',
-    ({ estimate: { fault, isUnbalanced } }, kind) =>
-      kind === 'unbalanced' ? flag(isUnbalanced) : flag(fault && fault === kind),
+    (site, kind) => {
+      const { isPossible, isEstimable } = site.estimate;
+      const isKnown = kind === 'unbalanced' ? isEstimable !== undefined : isPossible;
+      return isKnown ? flag(hasProblem(site, PROBLEM_OF_FAULT[kind])) : undefined;
+    },
     'like library_occupancy_people, until the history is read, where the building ' +
       'does not empty at night, and with estimate: false; unbalanced only until the history is ' +
       'read, and with estimate: false',
@@ -88,6 +97,17 @@ const ESTIMATE_FAMILIES: readonly Family[] = [
     'until the history is read, and with estimate: false',
   ),
 ];
+
+const PROBLEM_OF_FAULT = {
+  exits_missing: 'exits_missing',
+  entries_missing: 'entries_missing',
+  silent: 'nobody_counted',
+  unbalanced: 'directions_unbalanced',
+} as const satisfies Record<string, ProblemKind>;
+
+function hasProblem({ problems }: SiteMetrics, wanted: ProblemKind): boolean {
+  return problems.some(({ kind }) => kind === wanted);
+}
 
 const NO_USUAL =
   'until the history is read, while the newest accepted poll is older than 15 minutes, and while the ' +
@@ -220,8 +240,64 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
   ...USUAL_FAMILIES,
 ];
 
+/** A problem of a customer, or of one of its branches. */
+interface ListedProblem extends Problem {
+  readonly labels: string;
+}
+
+const PROBLEM_START = seriesOf<ListedProblem>({
+  labelNames: ['branch', 'name', 'problem'],
+  subjects: ({ problems, branches, breakdowns }) => {
+    const names = new Map(breakdowns.branch?.names);
+    return [
+      ...problems.map((one) => ({ ...one, labels: writeLabels(['problem', one.kind]) })),
+      ...(branches ?? []).flatMap(({ key, problems: own }) =>
+        own.map((one) => ({
+          ...one,
+          labels: writeLabels(
+            ['branch', key],
+            ['name', names.get(key) ?? key],
+            ['problem', one.kind],
+          ),
+        })),
+      ),
+    ];
+  },
+  labels: ({ labels }) => labels,
+})(
+  'library_problem_start_timestamp_seconds',
+  `Since when a problem lasts: ${PROBLEM_KINDS.join(', ')}.`,
+  ({ sinceMs }) => seconds(sinceMs),
+  'while there is no such problem; branch and name are absent for a customer',
+);
+
 /** Families that only a running exporter knows. */
 const POLLING_FAMILIES: readonly Family[] = [
+  ofSite(
+    'library_inside_people',
+    'People inside now.',
+    ({ inside }) => inside,
+    'like library_occupancy_people, and while library_counts_trusted is 0',
+  ),
+  ofSite(
+    'library_people_entered_hour',
+    'Entries within the last hour.',
+    ({ enteredHour }) => enteredHour,
+    'like library_occupancy_people, and in the first hour of a day until the history is read',
+  ),
+  ofSite(
+    'library_people_missed',
+    'People who should have come or left since the last count, and were not counted.',
+    ({ missed }) => missed,
+    NO_USUAL,
+  ),
+  ofSite(
+    'library_counts_trusted',
+    '0 while a problem makes the counts wrong or old, else 1.',
+    ({ isTrusted }) => flag(isTrusted),
+    'until the first poll',
+  ),
+  PROBLEM_START,
   ofCounter(
     'library_count_excess',
     "Exported counter minus the service's total now.",
@@ -320,6 +396,22 @@ function familiesOf(breakdown: Breakdown): readonly Family[] {
       ),
     ),
     ...(breakdown === 'branch' ? [BRANCH_INFO] : []),
+    ...(breakdown === 'device'
+      ? [
+          ofKey(
+            'library_device_last_seen_timestamp_seconds',
+            'When the count of the device last rose, as far as it was polled.',
+            ({ device }) => seconds(device?.lastSeenMs),
+            'for a device without a count in this month and the last one',
+          ),
+          ofKey(
+            'library_device_people_missed',
+            'Share of the device in the people counted since it counted last.',
+            ({ device }) => device?.missed,
+            'until the history is read, and for a device without a count in this month and the last one',
+          ),
+        ]
+      : []),
     labelledSeriesOf(keys, 'counter', COUNTERS.people)(
       `library_${breakdown}_count_excess`,
       `Exported counter minus the service's total now, by ${breakdown}.`,

@@ -1,20 +1,22 @@
 /** The branches of a customer on the status page, below its row. */
-import { NO_ESTIMATE } from '../counting/customer-metrics.ts';
 import type { BranchMetrics, CustomerMetrics } from '../counting/customer-metrics.ts';
+import { inOrder } from '../counting/problems.ts';
 import { NOTHING, html } from './html.ts';
 import type { Html } from './html.ts';
-import { countsNobody, listDoorFaults, listNames, wasOpen } from './door-faults.ts';
 import {
   ENTERED_TODAY,
   columnOfToday,
   formatCount,
   renderAgo,
+  listNames,
   renderBadge,
   renderCount,
-  renderOccupancy,
+  renderInside,
   renderOpen,
+  renderProblem,
   renderRow,
   renderTable,
+  styleOf,
 } from './status-cells.ts';
 import type { Column } from './status-cells.ts';
 
@@ -27,17 +29,9 @@ const MAX_ROWS = 100;
 export interface BranchStatus {
   readonly metrics: BranchMetrics;
   readonly name: string;
-  /** What may be wrong with its doors: then a person should look at it. */
-  readonly faults: readonly string[];
   /** Whether values wait for the 28 days before. */
   readonly isReading: boolean;
   readonly nowMs: number;
-}
-
-/** The opening hours of the branches of a customer. */
-export interface BranchHours {
-  /** Returns whether a branch is open; undefined without opening hours. */
-  isOpenAt(key: string, atMs: number): boolean | undefined;
 }
 
 /**
@@ -47,22 +41,15 @@ export interface BranchHours {
 export function branchesOf(
   metrics: CustomerMetrics,
   nowMs: number,
-  hours: BranchHours | undefined,
   isReading: (branch: BranchMetrics) => boolean,
 ): readonly BranchStatus[] | undefined {
   const names = new Map(metrics.breakdowns.branch?.names);
-  return metrics.branches?.map((branch) => {
-    const isSilent =
-      countsNobody(branch, metrics.streams.people, nowMs) &&
-      wasOpen(branch.open, nowMs, (atMs) => hours?.isOpenAt(branch.key, atMs));
-    return {
-      metrics: branch,
-      name: names.get(branch.key) ?? branch.key,
-      faults: listDoorFaults(isSilent, branch.estimate),
-      isReading: isReading(branch),
-      nowMs,
-    };
-  });
+  return metrics.branches?.map((branch) => ({
+    metrics: branch,
+    name: names.get(branch.key) ?? branch.key,
+    isReading: isReading(branch),
+    nowMs,
+  }));
 }
 
 /** Returns how many of the branches with opening hours are open. */
@@ -75,15 +62,16 @@ export function renderOpenBranches(branches: readonly BranchStatus[]): Html {
   return html`${renderOpen(true)} <small>${open.length} of ${withHours.length}</small>`;
 }
 
-/** Returns the people inside all branches together, if all are known. */
+/** Returns the people inside all branches together whose counts are trusted, if they are known. */
 export function renderInsideBranches(branches: readonly BranchStatus[], isReading: boolean): Html {
-  const counts = branches.map(({ metrics }) => metrics.occupancy ?? NaN);
-  const sum = counts.reduce((total, count) => total + count, 0);
-  const occupancy = Number.isNaN(sum) || counts.length === 0 ? undefined : sum;
-  return renderOccupancy(
-    { occupancy, capacity: undefined, estimate: NO_ESTIMATE },
-    isReading || branches.some((branch) => branch.isReading),
-  );
+  const trusted = branches.filter(({ metrics }) => metrics.isTrusted !== false);
+  const sum = trusted.reduce((total, { metrics }) => total + (metrics.inside ?? NaN), 0);
+  if (Number.isNaN(sum) || trusted.length === 0) {
+    return renderCount(undefined, isReading || trusted.some((branch) => branch.isReading));
+  }
+  const leftOut = branches.length - trusted.length;
+  return html`<b>${formatCount(sum)}</b>
+    ${leftOut === 0 ? NOTHING : html`<small>without ${formatCount(leftOut)} of ${formatCount(branches.length)}</small>`}`;
 }
 
 const COLUMNS: readonly Column<BranchStatus>[] = [
@@ -91,7 +79,7 @@ const COLUMNS: readonly Column<BranchStatus>[] = [
   {
     name: 'Inside now',
     style: 'inside',
-    render: ({ metrics, isReading }) => renderOccupancy(metrics, isReading),
+    render: ({ metrics, isReading }) => renderInside(metrics, isReading),
   },
   ENTERED_TODAY,
   columnOfToday('Exited today', 'people_exited'),
@@ -119,12 +107,15 @@ export function renderBranches(
     return NOTHING;
   }
   const matching = branches.filter(match);
-  const first = matching.filter(({ faults }) => faults.length > 0);
-  const inOrder = [...first, ...matching.filter(({ faults }) => faults.length === 0)];
-  const more = inOrder.length - MAX_ROWS;
+  const byProblem = Map.groupBy(matching, ({ metrics }) => metrics.problems[0]?.kind);
+  const first = inOrder(
+    [...byProblem.values()].flatMap(([one]) => one?.metrics.problems[0] ?? []),
+  ).flatMap(({ kind }) => byProblem.get(kind) ?? []);
+  const rowsInOrder = [...first, ...(byProblem.get(undefined) ?? [])];
+  const more = rowsInOrder.length - MAX_ROWS;
   const isOfFilter = matching.length < branches.length;
   const isOpen = isOnly || isOfFilter || branches.length <= MAX_UNFOLDED;
-  const rows = inOrder.slice(0, MAX_ROWS).map(renderBranch);
+  const rows = rowsInOrder.slice(0, MAX_ROWS).map(renderBranch);
   const attention = `Needs attention: ${listNames(first.map(({ name }) => name))}`;
   return html`<tr role="row" class="branches">
     <td role="cell" colspan="${columns}">
@@ -141,9 +132,9 @@ export function renderBranches(
 }
 
 function renderBranch(branch: BranchStatus): Html {
-  const { metrics, name, faults } = branch;
+  const { metrics, name, nowMs } = branch;
   const heading = html`${name}
   ${name === metrics.key ? NOTHING : html`<small>${metrics.key}</small>`}
-  ${faults.map((fault) => renderBadge('wait', fault))}`;
-  return renderRow(COLUMNS, branch, faults.length > 0 ? 'warns' : '', heading);
+  ${metrics.problems.map((problem) => renderProblem(problem, nowMs))}`;
+  return renderRow(COLUMNS, branch, styleOf(metrics.problems), heading);
 }

@@ -2,6 +2,8 @@
 import { formatDuration } from '../base/duration.ts';
 import type { CounterName } from '../base/model.ts';
 import type { BranchMetrics, SiteMetrics } from '../counting/customer-metrics.ts';
+import { PROBLEMS } from '../counting/problems.ts';
+import type { Problem } from '../counting/problems.ts';
 import { NOTHING, html } from './html.ts';
 import type { Html } from './html.ts';
 
@@ -116,9 +118,39 @@ export function formatAge(ageMs: number): string {
   return formatDuration(Math.floor(seconds / unit) * unit * 1_000);
 }
 
+/** Limit for listed names. */
+const MAX_NAMES = 5;
+
+/** Joins names, the first five of them. */
+export function listNames(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_NAMES).join(', ');
+  const more = names.length - MAX_NAMES;
+  return more > 0 ? `${shown} and ${more} more` : shown;
+}
+
 /** Returns a label beside a name; `bad` needs a person, `wait` may. */
 export function renderBadge(style: 'bad' | 'wait', text: string): Html {
   return html`<span class="badge ${style}">${text}</span>`;
+}
+
+/** Returns a problem, for how long it has lasted, and what it cost. */
+export function renderProblem({ kind, sinceMs, missed = 0 }: Problem, nowMs: number): Html {
+  const { words, trusted } = PROBLEMS[kind];
+  const people = Math.round(missed);
+  return html`<span class="problem">
+    ${renderBadge(trusted ? 'wait' : 'bad', words)}
+    <small>
+      ${renderTime(sinceMs, `for ${formatAge(nowMs - sinceMs)}`)}${people === 0 ? '' : `, about ${formatCount(people)} people missed`}
+    </small>
+  </span>`;
+}
+
+/** Returns the class of a row: red where counts are not trusted. */
+export function styleOf(problems: readonly Problem[]): string {
+  if (problems.length === 0) {
+    return '';
+  }
+  return problems.every(({ kind }) => PROBLEMS[kind].trusted) ? 'warns' : 'bad';
 }
 
 /** Returns whether a building is open; a dash without opening hours. */
@@ -129,32 +161,37 @@ export function renderOpen(open: boolean | undefined): Html {
   return open ? html`<span class="open">Open</span>` : html`<span class="closed">Closed</span>`;
 }
 
-function renderEstimate({ estimate }: Pick<SiteMetrics, 'estimate'>): Html {
-  if (estimate.people === undefined) {
-    return NOTHING;
-  }
-  const { people, lower, upper } = estimate.people;
-  return html`<small>
-    <span>estimate ${formatCount(Math.round(people))}</span>
-    <span>(${formatCount(Math.floor(lower))} to ${formatCount(Math.ceil(upper))})</span>
-  </small>`;
-}
-
-/** Returns the people inside, their estimate with its interval, and the share of the capacity. */
-export function renderOccupancy(
-  metrics: Pick<SiteMetrics, 'occupancy' | 'capacity' | 'estimate'>,
+/** Returns the number inside, the interval of an estimate, what was counted, and the share of the capacity. */
+export function renderInside(
+  { inside, occupancy, capacity, estimate, isTrusted, problems }: SiteMetrics,
   isReading: boolean,
 ): Html {
-  const { occupancy, capacity } = metrics;
-  if (occupancy === undefined) {
-    return renderCount(undefined, isReading);
+  const counted = occupancy === undefined ? [] : `as counted ${formatCount(occupancy)}`;
+  if (inside === undefined) {
+    const wasMissing = isTrusted === false && problems.length === 0;
+    const reason = wasMissing ? 'people were missed today' : [];
+    return html`${renderCount(undefined, isReading)} ${renderNotes([reason, counted].flat())}`;
   }
+  const { people } = estimate;
+  const notes =
+    people === undefined || inside === 0
+      ? NOTHING
+      : renderNotes([
+          `${formatCount(Math.floor(people.lower))} to ${formatCount(Math.ceil(people.upper))}`,
+          ...[counted].flat(),
+        ]);
   if (capacity === undefined) {
-    return html`<b>${formatCount(occupancy)}</b> ${renderEstimate(metrics)}`;
+    return html`<b>${formatCount(inside)}</b> ${notes}`;
   }
-  return html`<b>${formatCount(occupancy)}</b> <span class="soft">of ${formatCount(capacity)}</span>
-    ${renderEstimate(metrics)}
-    <meter min="0" max="${capacity}" high="${capacity * 0.9}" optimum="0" value="${occupancy}">
-      ${Math.round((occupancy / capacity) * 100)} %
+  return html`<b>${formatCount(inside)}</b> <span class="soft">of ${formatCount(capacity)}</span>
+    ${notes}
+    <meter min="0" max="${capacity}" high="${capacity * 0.9}" optimum="0" value="${inside}">
+      ${Math.round((inside / capacity) * 100)} %
     </meter>`;
+}
+
+function renderNotes(notes: readonly string[]): Html {
+  return notes.length === 0
+    ? NOTHING
+    : html`<small>${notes.map((note) => html`<span>${note}</span> `)}</small>`;
 }

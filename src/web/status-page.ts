@@ -1,11 +1,13 @@
 /**
- * The status page: a table of all customers, failing ones first. Rendered on the server; it loads
+ * The status page: a table of all customers, those that need attention first. Rendered on the server; it loads
  * nothing else: no script, no image, no font.
  */
 import { Html, NOTHING, html } from './html.ts';
 import { formatCount, formatDateTime, renderAgo, renderTable, renderTime } from './status-cells.ts';
-import { COLUMNS, SEVERITIES, renderCustomer, severityOf } from './status-row.ts';
-import type { CustomerStatus, PollTimes, Severity } from './status-row.ts';
+import { PROBLEM_KINDS } from '../counting/problems.ts';
+import type { ProblemKind } from '../counting/problems.ts';
+import { COLUMNS, isUnpolled, renderCustomer } from './status-row.ts';
+import type { CustomerStatus, PollTimes } from './status-row.ts';
 import { STYLE } from './status-style.ts';
 
 export interface StatusData extends PollTimes {
@@ -37,26 +39,23 @@ export function renderStatusPage(
   function matches(name: string): boolean {
     return name.toLowerCase().includes(lowerCase);
   }
-  const groups = Map.groupBy(customers, severityOf);
-  const found = SEVERITIES.flatMap((severity) => groups.get(severity) ?? []).filter(
-    ({ customer, branchNames }) => matches(customer) || branchNames.some(matches),
-  );
+  const groups = Map.groupBy(customers, (customer) => rankOf(customer, nowMs));
+  const found = [...PROBLEM_KINDS, ...OTHER_RANKS]
+    .flatMap((rank) => groups.get(rank) ?? [])
+    .filter(({ customer, branchNames }) => matches(customer) || branchNames.some(matches));
   const pages = Math.max(1, Math.ceil(found.length / ROWS_PER_PAGE));
   // Beyond the last page, the last one is shown.
   const page = Math.min(Math.max(1, Math.trunc(Number(query.get('page')) || 1)), pages);
   const rows = found.slice((page - 1) * ROWS_PER_PAGE, page * ROWS_PER_PAGE);
-  function countOf(...severities: readonly Severity[]): number {
-    return severities.reduce((sum, severity) => sum + (groups.get(severity)?.length ?? 0), 0);
-  }
-  const failing = countOf('credentials', 'failing');
-  const unconfirmed = countOf('unconfirmed');
+  const [unpolled = 0, works = 0] = OTHER_RANKS.map((rank) => groups.get(rank)?.length);
+  const attention = customers.length - unpolled - works;
   return html`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta http-equiv="refresh" content="${REFRESH_SECONDS}" />
-        <title>${failing === 0 ? '' : `(${failing}) `}library-stats-exporter</title>
+        <title>${attention === 0 ? '' : `(${attention}) `}library-stats-exporter</title>
         ${new Html(`<style>${STYLE}</style>`)}
       </head>
       <body>
@@ -73,16 +72,27 @@ export function renderStatusPage(
           <h2 class="hidden">Summary</h2>
           <dl class="summary">
             ${renderTile('customers', customers.length, '')}
-            ${renderTile('failing', failing, 'fails')}
-            ${unconfirmed === 0 ? NOTHING : renderTile('not confirmed', unconfirmed, 'waits')}
-            ${renderTile('not polled yet', countOf('unpolled'), 'waits')}
-            ${renderTile('polls OK', countOf('ok'), 'works')}
+            ${renderTile('need attention', attention, 'fails')}
+            ${renderTile('not polled yet', unpolled, 'waits')}
+            ${renderTile('without problems', works, 'works')}
           </dl>
           ${renderForm(filter, nowMs)} ${renderCustomers(rows, data, matches)}
           ${renderPager(found.length, filter, page, pages)}
         </main>
       </body>
     </html> `.markup;
+}
+
+/** After those with problems. */
+const OTHER_RANKS = ['unpolled', 'works'] as const;
+
+/** Returns by what the page sorts a customer: its first problem, or that of a branch. */
+function rankOf(
+  customer: CustomerStatus,
+  nowMs: number,
+): ProblemKind | (typeof OTHER_RANKS)[number] {
+  const [first] = customer.problemsAt(nowMs);
+  return first?.kind ?? (isUnpolled(customer) ? 'unpolled' : 'works');
 }
 
 function renderFailedReload({ atMs, problems }: FailedReload, nowMs: number): Html {
@@ -135,7 +145,7 @@ function renderCustomers(
   }
   const rows = customers.map((one) => renderCustomer(one, times, customers.length === 1, matches));
   return html`<div class="scroll">
-    ${renderTable('Customers, failing ones first', 'Customer', COLUMNS, rows)}
+    ${renderTable('Customers, those that need attention first', 'Customer', COLUMNS, rows)}
   </div>`;
 }
 

@@ -6,29 +6,32 @@ import type {
   OccupancySeries,
   StreamMetrics,
 } from '../counting/customer-metrics.ts';
+import type { Problem } from '../counting/problems.ts';
 import { NOTHING, html } from './html.ts';
 import type { Html } from './html.ts';
-import { countsNobody, listDoorFaults, listUncounted, wasOpen } from './door-faults.ts';
 import {
   branchesOf,
   renderBranches,
   renderInsideBranches,
   renderOpenBranches,
 } from './status-branches.ts';
-import type { BranchHours, BranchStatus } from './status-branches.ts';
+import type { BranchStatus } from './status-branches.ts';
 import {
   ENTERED_TODAY,
   columnOfToday,
   formatAge,
   formatCount,
   formatDateTime,
+  listNames,
   renderAgo,
   renderBadge,
   renderCount,
-  renderOccupancy,
+  renderInside,
   renderOpen,
+  renderProblem,
   renderRow,
   renderTime,
+  styleOf,
 } from './status-cells.ts';
 import type { Column } from './status-cells.ts';
 
@@ -37,42 +40,17 @@ type Health = Omit<StreamMetrics, 'lastSeenMs'>;
 
 /** What the page shows of a customer. Values are computed for the customers on the page only. */
 export interface CustomerStatus extends MetricsSource {
-  readonly credentialsValid: boolean | undefined;
+  /** Its problems and those of its branches, causes first. Cheap, because the page asks every customer. */
+  problemsAt(nowMs: number): readonly Problem[];
   readonly health: Readonly<Partial<Record<Stream, Health>>>;
-  /** Undefined without opening hours. */
-  isOpenAt(atMs: number): boolean | undefined;
   occupancySeriesAt(nowMs: number): OccupancySeries | undefined;
-  /** Undefined for a customer that is one building. */
-  readonly branches: BranchHours | undefined;
   /** Ids and names of its branches, in any order; empty for a customer that is one building. */
   readonly branchNames: readonly string[];
 }
 
-/** In the order of the page. Refused credentials need a person; a failed poll may recover by itself. */
-export const SEVERITIES = ['credentials', 'failing', 'unconfirmed', 'unpolled', 'ok'] as const;
-export type Severity = (typeof SEVERITIES)[number];
-
-const BADGES = {
-  credentials: renderBadge('bad', 'Credentials refused'),
-  failing: renderBadge('bad', 'Polls failing'),
-  unconfirmed: renderBadge('wait', 'Values not confirmed'),
-  unpolled: renderBadge('wait', 'Not polled yet'),
-  ok: NOTHING,
-} satisfies Record<Severity, Html>;
-
-/** Returns the severity by which the page sorts and colours a customer. */
-export function severityOf({ credentialsValid, health }: CustomerStatus): Severity {
-  if (credentialsValid === false) {
-    return 'credentials';
-  }
-  const polled = Object.values(health);
-  if (polled.some(({ up }) => up === false)) {
-    return 'failing';
-  }
-  if (polled.some(({ waitingSinceMs }) => waitingSinceMs !== undefined)) {
-    return 'unconfirmed';
-  }
-  return polled.some(({ up }) => up === undefined) ? 'unpolled' : 'ok';
+/** Returns whether a stream waits for its first poll. */
+export function isUnpolled({ health }: CustomerStatus): boolean {
+  return Object.values(health).some(({ up }) => up === undefined);
 }
 
 /** The time of the page, and the time until the next polls. */
@@ -87,12 +65,6 @@ interface Row extends PollTimes {
   readonly customer: CustomerStatus;
   readonly metrics: CustomerMetrics;
   readonly series: OccupancySeries | undefined;
-  /** Nobody was counted within two hours, in which it was open. */
-  readonly isSilent: boolean;
-  /** Devices that counted nobody today; empty if there are none. */
-  readonly uncounted: string;
-  /** It has been open for two hours. */
-  readonly wasOpen: boolean;
   /** Whether values wait for the 28 days before. */
   readonly isReading: boolean;
   /** Undefined for a customer that is one building. */
@@ -111,7 +83,7 @@ export const COLUMNS: readonly Column<Row>[] = [
     style: 'inside',
     render: ({ metrics, branches, isReading }) =>
       branches === undefined
-        ? renderOccupancy(metrics, isReading)
+        ? renderInside(metrics, isReading)
         : renderInsideBranches(branches, isReading),
   },
   { name: 'Inside today', style: 'series', render: renderSparkline },
@@ -133,34 +105,30 @@ export function renderCustomer(
 ): Html {
   const metrics = customer.metricsAt(nowMs);
   const { people } = metrics.streams;
-  const open = wasOpen(metrics.open, nowMs, (atMs) => customer.isOpenAt(atMs));
   const series = customer.occupancySeriesAt(nowMs);
   // What is usual is known from the history on. Without a series, today's minutes are unknown, too.
   function isReading({ usual }: Pick<CustomerMetrics, 'usual'>): boolean {
     return usual === undefined && series !== undefined && people?.up === true;
   }
-  const branches = branchesOf(metrics, nowMs, customer.branches, isReading);
+  const branches = branchesOf(metrics, nowMs, isReading);
   const row: Row = {
     customer,
     metrics,
     series,
-    isSilent: open && countsNobody({ ...metrics, lastSeenMs: people?.lastSeenMs }, people, nowMs),
-    uncounted: listUncounted(metrics),
-    wasOpen: open,
     isReading: isReading(metrics),
     branches,
     nowMs,
     nextPollInMs,
   };
-  const severity = severityOf(customer);
-  const warns =
-    row.isSilent ||
-    (open && row.uncounted !== '') ||
-    branches?.some(({ faults }) => faults.length > 0) === true;
+  const { problems } = metrics;
+  const style = styleOf([...problems, ...(metrics.branches ?? []).flatMap((one) => one.problems)]);
+  const isWaiting = problems.length === 0 && isUnpolled(customer);
   const parent = branches === undefined || branches.length === 0 ? '' : ' parent';
-  const heading = html`${customer.customer} <small>${metrics.timezone}</small> ${BADGES[severity]}
-    ${listDoorFaults(row.isSilent, metrics.estimate).map((fault) => renderBadge('wait', fault))}`;
-  return html`${renderRow(COLUMNS, row, `${severity}${warns ? ' warns' : ''}${parent}`, heading)}
+  const heading = html`${customer.customer}
+    <small>${metrics.timezone}</small>
+    ${isWaiting ? renderBadge('wait', 'Not polled yet') : NOTHING}
+    ${problems.map((problem) => renderProblem(problem, nowMs))}`;
+  return html`${renderRow(COLUMNS, row, `${isWaiting ? 'warns' : style}${parent}`, heading)}
   ${renderBranches(
     metrics.customer,
     branches ?? [],
@@ -179,21 +147,25 @@ function renderPolls(row: Row): Html {
     ${renderUncounted(row)}`;
 }
 
-function renderLastSeen({ metrics, nowMs, isSilent }: Row): Html {
+function renderLastSeen({ metrics, nowMs }: Row): Html {
   const lastSeenMs = metrics.streams.people?.lastSeenMs;
-  if (isSilent) {
-    const since = lastSeenMs === undefined ? 'today' : `for ${formatAge(nowMs - lastSeenMs)}`;
-    return html`<p class="seen waits">Open, but nobody counted ${since}</p>`;
-  }
   return lastSeenMs === undefined
     ? NOTHING
     : html`<p class="seen soft">Last visitor counted ${renderAgo(lastSeenMs, nowMs)}</p>`;
 }
 
-function renderUncounted({ uncounted, wasOpen: open }: Row): Html {
-  return uncounted === ''
+/** Names the devices that counted nobody today; unknown counts are not 0. */
+function renderUncounted({ metrics: { breakdowns } }: Row): Html {
+  const { keys = [] } = breakdowns.device ?? {};
+  const uncounted = keys.filter(
+    ({ counters }) => counters.people_entered?.today === 0 && counters.people_exited?.today === 0,
+  );
+  const names = listNames(uncounted.map(({ key }) => key));
+  return uncounted.length === 0
     ? NOTHING
-    : html`<p class="seen ${open ? 'waits' : 'soft'}">Nobody counted today: ${uncounted}</p>`;
+    : html`<p class="seen soft">
+        Nobody counted today: ${uncounted.length === 1 ? 'device' : 'devices'} ${names}
+      </p>`;
 }
 
 function renderStream(name: string, health: Health, row: Row): Html {

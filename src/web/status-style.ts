@@ -45,10 +45,11 @@ tbody th small { display: block; }
 th.number, td.number { text-align: right; white-space: nowrap; }
 td.number { font-size: 1.05rem; }
 td.number small { display: block; }
-tr.unconfirmed, tr.unpolled, tr.warns { box-shadow: inset 3px 0 var(--wait); }
-tr.credentials, tr.failing { background: var(--bad-soft); box-shadow: inset 3px 0 var(--bad); }
+tr.warns { box-shadow: inset 3px 0 var(--wait); }
+tr.bad { background: var(--bad-soft); box-shadow: inset 3px 0 var(--bad); }
 .badge { display: inline-block; margin-top: .25rem; padding: 0 .5rem; border: 1px solid; border-radius: 1rem;
   font-size: .8rem; font-weight: 600; white-space: nowrap; }
+.problem { display: block; } .problem small { display: inline; }
 .badge.bad { color: var(--bad); background: var(--bad-soft); }
 .badge.wait { color: var(--wait); background: var(--wait-soft); }
 .state span { white-space: nowrap; font-weight: 600; }

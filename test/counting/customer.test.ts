@@ -66,7 +66,7 @@ test('has valid credentials or refused ones after the first response of the serv
   const customer = customerNamed('riverside');
   expect(customer.metricsAt(NOW_MS).credentialsValid).toBeUndefined();
   for (const valid of [true, false]) {
-    customer.credentialsChecked(valid);
+    customer.credentialsChecked(valid, NOW_MS);
     expect(customer.metricsAt(NOW_MS).credentialsValid).toBe(valid);
   }
 });

@@ -4,11 +4,12 @@ import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts'
 import type { Span } from '../../src/counting/calendar/calendar.ts';
 import { createPast } from '../../src/counting/past/past.ts';
 import type { Past } from '../../src/counting/past/past.ts';
-import { DayCounter } from '../../src/counting/rows/day-counts.ts';
+import { DayCounter, lastSeenIn } from '../../src/counting/rows/day-counts.ts';
 import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
 import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
 import type { Snapshot } from '../../src/counting/totals/state.ts';
 import type { Customer } from '../../src/counting/customer.ts';
+import type { CustomerDescription } from '../../src/counting/customer-metrics.ts';
 import { Site } from '../../src/counting/site.ts';
 import { CALENDAR, NOVEMBER } from '../support/owner.ts';
 import { customerNamed, ESTIMATED } from '../support/polled.ts';
@@ -48,7 +49,10 @@ function historyBefore(day: Span, minutes: Minutes = USUAL_DAY, yesterday = minu
   );
 }
 
-function customer(streams: Customer['streams'] = ['people'], description = UNESTIMATED): Customer {
+function customer(
+  streams: Customer['streams'] = ['people'],
+  description: CustomerDescription = UNESTIMATED,
+): Customer {
   const created = customerNamed('riverside', undefined, { streams });
   created.setDescription(description);
   return created;
@@ -62,18 +66,15 @@ function poll(
   { day = TODAY, stream = 'people' }: { day?: Span; stream?: 'people' | 'logins' } = {},
 ): void {
   const atMs = day.startMs + minute * MINUTE_MS;
+  const counts = minutes && dayOf(day, minutes);
+  const endMs = atMs + 1;
   const snapshot: Snapshot = {
     period: NOVEMBER,
     day,
     atMs,
     totals: [0, 0],
     today: [0, 0],
-    minutes: minutes && {
-      counts: dayOf(day, minutes),
-      atMs,
-      endMs: atMs + 1,
-      lastSeenMs: undefined,
-    },
+    minutes: counts && { counts, atMs, endMs, lastSeenMs: lastSeenIn(counts, endMs) },
   };
   of.pollSucceeded(stream, { state: { ...INITIAL_STATE, snapshot }, result: 'accepted' }, atMs);
 }
@@ -315,13 +316,15 @@ test('an estimate that a reload switches on is learned from the history that was
   expect(library.metricsAt(TODAY.startMs + DAY_MS / 3).estimate.ratio).toBeUndefined();
 });
 
-describe('an estimate', () => {
-  /** So many people in each quarter-hour between two minutes of the day. */
-  function passes(from: number, until: number, counts: readonly number[]): Minutes {
-    const quarters = Array.from({ length: (until - from) / 15 }, (_, i) => from + 15 * i);
-    return Object.fromEntries(quarters.map((minute) => [minute, counts]));
-  }
+/** So many people in each quarter-hour between two minutes of the day. */
+function passes(from: number, until: number, counts: readonly number[]): Minutes {
+  const quarters = Array.from({ length: (until - from) / 15 }, (_, i) => from + 15 * i);
+  return Object.fromEntries(quarters.map((minute) => [minute, counts]));
+}
 
+const NOBODY = passes(240, 600, [5, 5]);
+
+describe('an estimate', () => {
   function estimated(minute: number, minutes: Minutes, history = historyBefore(TODAY)) {
     const library = customer(['people'], ESTIMATED);
     library.pastRead('people', history);
@@ -332,49 +335,46 @@ describe('an estimate', () => {
   const NO_EXITS = { ...passes(240, 375, [5, 5]), ...passes(375, 720, [5, 0]) };
   const NO_ENTRIES = { ...passes(240, 375, [5, 5]), ...passes(375, 720, [0, 5]) };
   const FEW_ENTRIES = { ...passes(240, 375, [5, 5]), ...passes(450, 720, [1, 0]) };
-  const NOBODY = passes(240, 600, [5, 5]);
   const AGAIN = passes(600, 720, [5, 5]);
 
   /** 5 enter and 5 leave in each quarter-hour; a span of missed people ends an hour before a count. */
-  test.each<[string, Minutes, number, string]>([
-    ['as usual', USUAL_DAY, 700, 'none'],
-    ['after 9 missed people', NOBODY, 673, 'none'],
-    ['after 10 missed people', NOBODY, 675, 'silent'],
-    ['once somebody is counted', { ...NOBODY, 700: [1, 0] }, 701, 'none'],
-    ['after 5 missed exits', NO_EXITS, 464, 'none'],
-    ['after 6 missed exits', NO_EXITS, 466, 'exits_missing'],
-    ['of 5 people since the last exit', FEW_ENTRIES, 524, 'none'],
-    ['of 6 people since the last exit', FEW_ENTRIES, 526, 'exits_missing'],
-    ['after exits were missed', { ...NO_EXITS, ...AGAIN }, 700, 'exits_missing'],
-    ['after entries were missed', { ...NO_ENTRIES, ...AGAIN }, 700, 'entries_missing'],
-    ['after 5 missed entries', NO_ENTRIES, 464, 'none'],
-    ['after 6 missed entries', NO_ENTRIES, 466, 'entries_missing'],
-  ])('%s has the fault', (_, minutes, minute, fault) => {
-    const { estimate } = estimated(minute, minutes).metricsAt(TODAY.startMs + minute * MINUTE_MS);
-    expect(estimate.fault).toBe(fault);
-    expect(estimate.people !== undefined).toBe(fault === 'none');
+  test.each<[string, Minutes, number, boolean, readonly string[]]>([
+    ['as usual', USUAL_DAY, 700, true, []],
+    ['after 10 missed people, whom no login shows', NOBODY, 675, true, []],
+    ['after 5 missed exits', NO_EXITS, 464, true, []],
+    ['after 6 missed exits', NO_EXITS, 466, false, ['exits_missing']],
+    ['of 5 people since the last exit', FEW_ENTRIES, 524, true, []],
+    ['of 6 people since the last exit', FEW_ENTRIES, 526, false, ['exits_missing']],
+    ['after exits were missed', { ...NO_EXITS, ...AGAIN }, 700, false, []],
+    ['after entries were missed', { ...NO_ENTRIES, ...AGAIN }, 700, false, []],
+    ['after 5 missed entries', NO_ENTRIES, 464, true, []],
+    ['after 6 missed entries', NO_ENTRIES, 466, false, ['entries_missing']],
+  ])('is there while counts are trusted: %s', (_, minutes, minute, isTrusted, kinds) => {
+    const metrics = estimated(minute, minutes).metricsAt(TODAY.startMs + minute * MINUTE_MS);
+    expect(metrics.problems.map(({ kind }) => kind)).toEqual(kinds);
+    expect(metrics).toMatchObject({ isTrusted, estimate: { isPossible: true } });
+    expect(metrics.estimate.people !== undefined).toBe(isTrusted);
+    expect(metrics.inside !== undefined).toBe(isTrusted);
   });
 
   test.each([
-    [1, 'exits_missing'],
-    [300, 'none'],
-  ])('after a day without exits has at minute %i the fault %s', (minute, fault) => {
+    [1, false],
+    [300, true],
+  ])('after a day without exits has at minute %i trusted counts: %s', (minute, isTrusted) => {
     const history = historyBefore(TODAY, USUAL_DAY, NO_EXITS);
     const library = estimated(minute, minute === 1 ? {} : USUAL_DAY, history);
-    expect(library.metricsAt(TODAY.startMs + minute * MINUTE_MS).estimate.fault).toBe(fault);
+    expect(library.metricsAt(TODAY.startMs + minute * MINUTE_MS).isTrusted).toBe(isTrusted);
   });
 
-  test('has no fault for the day after cleaners who usually come before the first visitors', () => {
+  test('trusts the day after cleaners who usually come before the first visitors', () => {
     const cleaners = passes(60, 120, [5, 5]);
     const history = historyBefore(TODAY, { ...USUAL_DAY, ...cleaners });
     const today = { ...passes(240, 300, [5, 0]), ...passes(300, 315, [5, 5]) };
-    const faults = [290, 310].map((minute) => {
-      const { estimate } = estimated(minute, today, history).metricsAt(
-        TODAY.startMs + minute * MINUTE_MS,
-      );
-      return estimate.fault;
-    });
-    expect(faults).toEqual(['exits_missing', 'none']);
+    const trusted = [290, 310].map(
+      (minute) =>
+        estimated(minute, today, history).metricsAt(TODAY.startMs + minute * MINUTE_MS).isTrusted,
+    );
+    expect(trusted).toEqual([false, true]);
   });
 
   test('follows the age of the poll and the day, the ratio stays until the day after', () => {
@@ -382,9 +382,9 @@ describe('an estimate', () => {
     const [fresh, old, tomorrow, later] = [480, 496, 24 * 60 + 1, 48 * 60 + 1].map(
       (minute) => library.metricsAt(TODAY.startMs + minute * MINUTE_MS).estimate,
     );
-    expect(fresh).toMatchObject({ people: { people: 0 }, fault: 'none', isEstimable: true });
-    expect(old).toMatchObject({ people: undefined, fault: undefined, ratio: { value: 1 } });
-    expect(tomorrow).toMatchObject({ people: undefined, fault: undefined, ratio: { value: 1 } });
+    expect(fresh).toMatchObject({ people: { people: 0 }, isPossible: true, isEstimable: true });
+    expect(old).toMatchObject({ people: undefined, isPossible: false, ratio: { value: 1 } });
+    expect(tomorrow).toMatchObject({ people: undefined, isPossible: false, ratio: { value: 1 } });
     expect(later?.ratio).toBeUndefined();
   });
 
@@ -393,6 +393,147 @@ describe('an estimate', () => {
     const { estimate } = estimated(480, USUAL_DAY, night).metricsAt(
       TODAY.startMs + 480 * MINUTE_MS,
     );
-    expect(estimate).toMatchObject({ people: undefined, fault: undefined, isEstimable: false });
+    expect(estimate).toMatchObject({ people: undefined, isPossible: false, isEstimable: false });
   });
+});
+
+describe('a building that counts nobody', () => {
+  const SINCE_MINUTE = 585;
+  const LOGINS: Minutes = { 590: [1], 610: [1] };
+  /** The clocks change in the nights after the second and the third day. */
+  const DAYS = [
+    TODAY,
+    ...[Date.UTC(2026, 9, 24, 12), Date.UTC(2026, 2, 28, 12)].map((atMs) => CALENDAR.dayAt(atMs)),
+  ];
+
+  function problemsOf(library: Customer, minute: number, day: Span) {
+    return library.metricsAt(day.startMs + minute * MINUTE_MS);
+  }
+  function started(day: Span, past = historyBefore(day)): Customer {
+    const library = customer(['people', 'logins'], ESTIMATED);
+    library.pastRead('people', past);
+    return library;
+  }
+  function pollBoth(
+    library: Customer,
+    minute: number,
+    day: Span,
+    people = NOBODY,
+    logins = LOGINS,
+  ): void {
+    poll(library, minute, people, { day });
+    poll(library, minute, logins, { day, stream: 'logins' });
+  }
+
+  test.each(DAYS)('has the same problem after a restart, and on the next day: %o', (day) => {
+    const next = CALENDAR.dayAt(day.endMs);
+    const lastMinute = (day.endMs - day.startMs) / MINUTE_MS - 1;
+    const sinceMs = day.startMs + SINCE_MINUTE * MINUTE_MS;
+    const library = started(day);
+    pollBoth(library, 674, day);
+    expect(problemsOf(library, 674, day).problems).toEqual([]);
+    pollBoth(library, 675, day);
+    // From 10:00 to 10:15, 5 enter and 5 leave in a quarter-hour.
+    const problem = { kind: 'nobody_counted', sinceMs, missed: expect.closeTo(5, 9) };
+    const { problems, isTrusted, missed, estimate, inside } = problemsOf(library, 675, day);
+    expect(problems).toEqual([problem]);
+    expect({ isTrusted, missed, people: estimate.people, inside }).toEqual({
+      isTrusted: false,
+      missed: expect.closeTo(5, 9),
+    });
+    const restarted = started(day);
+    pollBoth(restarted, lastMinute, day);
+    pollBoth(library, lastMinute, day);
+    pollBoth(library, 0, next, {}, {});
+    const replica = started(next, historyBefore(next, USUAL_DAY, NOBODY));
+    replica.pastRead('logins', historyBefore(next, {}, LOGINS));
+    pollBoth(replica, 400, next, {}, {});
+    for (const [minute, of, on] of [
+      [lastMinute, restarted, day],
+      [0, library, next],
+      [400, replica, next],
+    ] as const) {
+      expect(problemsOf(of, minute, on).problems).toMatchObject([
+        { kind: 'nobody_counted', sinceMs },
+      ]);
+    }
+    pollBoth(library, 300, next, { 299: [1, 0] }, {});
+    expect(problemsOf(library, 300, next)).toMatchObject({ problems: [], isTrusted: true });
+  });
+
+  test('misses as many as before when the silence has become usual', () => {
+    const library = started(TODAY);
+    pollBoth(library, 720, TODAY);
+    const { missed } = problemsOf(library, 720, TODAY);
+    expect(missed).toBeCloseTo(20, 9);
+    library.pastRead('people', historyBefore(TODAY, { 1: [1, 1] }));
+    expect(problemsOf(library, 720, TODAY)).toMatchObject({
+      problems: [{ kind: 'nobody_counted', missed }],
+      missed,
+    });
+  });
+
+  test('is not judged while polls fail, nor before the first poll', () => {
+    const library = started(TODAY);
+    expect(problemsOf(library, 0, TODAY)).toMatchObject({ problems: [], isTrusted: undefined });
+    pollBoth(library, 675, TODAY);
+    const failedMs = TODAY.startMs + 676 * MINUTE_MS;
+    library.pollFailed('people', 'HTTP 503', failedMs);
+    expect(library.metricsAt(failedMs).validUntilMs).toBe(TODAY.startMs + 680 * MINUTE_MS);
+    const { problems, isTrusted, missed } = problemsOf(library, 680, TODAY);
+    expect(problems).toEqual([{ kind: 'polls_failing', sinceMs: TODAY.startMs + 675 * MINUTE_MS }]);
+    expect({ isTrusted, missed }).toEqual({ isTrusted: false, missed: undefined });
+    pollBoth(library, 681, TODAY);
+    expect(problemsOf(library, 681, TODAY).problems).toMatchObject([{ kind: 'nobody_counted' }]);
+  });
+});
+
+describe('what is inside now', () => {
+  const MINUTES = { 250: [30, 0], 300: [0, 4] };
+
+  function insideWith(hours?: string, capacity?: number, minutes: Minutes = MINUTES) {
+    const openingHours = hours === undefined ? undefined : parseOpeningHours(hours, undefined);
+    const library = customer(['people'], { ...UNESTIMATED, openingHours, capacity });
+    poll(library, 480, minutes);
+    return library.metricsAt(TODAY.startMs + 480 * MINUTE_MS);
+  }
+
+  test('is the estimate, or what was counted, and 0 while it is closed', () => {
+    const library = customer(['people'], ESTIMATED);
+    poll(library, 480, MINUTES);
+    const nowMs = TODAY.startMs + 480 * MINUTE_MS;
+    expect(library.metricsAt(nowMs).inside).toBe(26);
+    library.pastRead('people', historyBefore(TODAY, passes(240, 720, [10, 9])));
+    poll(library, 480, MINUTES);
+    const { inside, estimate } = library.metricsAt(nowMs);
+    expect(inside).toBe(Math.round(estimate.people?.people ?? NaN));
+    expect(inside).not.toBe(26);
+    expect(library.metricsAt(nowMs + 16 * MINUTE_MS).inside).toBeUndefined();
+    expect(insideWith('Mo-Su 08:00-11:00').inside).toBe(0);
+  });
+
+  test('is above the capacity since the minute from which on it has been', () => {
+    const above = [{ kind: 'over_capacity', sinceMs: TODAY.startMs + 250 * MINUTE_MS }];
+    expect(insideWith(undefined, 25).problems).toEqual(above);
+    expect(insideWith('Mo-Su 08:00-20:00', 25).problems).toEqual(above);
+    expect(insideWith(undefined, 26).problems).toEqual([]);
+    expect(insideWith('Mo-Su 08:00-11:00', 25).problems).toEqual([]);
+    const again = { ...MINUTES, 310: [0, 9], 311: [9, 0] };
+    expect(insideWith(undefined, 25, again).problems).toMatchObject([
+      { sinceMs: TODAY.startMs + 311 * MINUTE_MS },
+    ]);
+  });
+});
+
+test('entries of the last hour are those of whole minutes, also of the day before', () => {
+  const library = customer();
+  const NIGHT = { 1425: [6, 0], 1439: [0, 3] };
+  function enteredHour(minute: number, minutes: Minutes): number | undefined {
+    poll(library, minute, minutes);
+    return library.metricsAt(TODAY.startMs + minute * MINUTE_MS).enteredHour;
+  }
+  expect(enteredHour(30, { 5: [2, 0] })).toBeUndefined();
+  expect(enteredHour(65, { 4: [1, 0], 5: [2, 0], 60: [0, 9], 65: [4, 0] })).toBe(2);
+  library.pastRead('people', historyBefore(TODAY, NIGHT));
+  expect(enteredHour(30, { 5: [2, 0] })).toBe(8);
 });

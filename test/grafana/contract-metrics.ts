@@ -23,7 +23,8 @@ export const CONTRACT_METRICS: Metrics = {
     library_door_count_ratio library_door_count_ratio_stddev
     library_people_expected_since_last_seen library_people_entered_usual_hour
     library_people_entered_usual_today library_occupancy_usual_people
-    library_open_seconds_since_last_seen`,
+    library_open_seconds_since_last_seen library_inside_people library_people_entered_hour
+    library_people_missed library_counts_trusted`,
   ),
   ...metrics(
     ['customer', 'branch', 'direction'],
@@ -44,6 +45,11 @@ export const CONTRACT_METRICS: Metrics = {
   ),
   ...metrics(['customer', 'branch', 'counter'], 'library_branch_count_excess'),
   ...metrics(['customer', 'branch', 'name'], 'library_branch_info'),
+  ...metrics(['customer', 'branch', 'name', 'problem'], 'library_problem_start_timestamp_seconds'),
+  ...metrics(
+    ['customer', 'device'],
+    'library_device_last_seen_timestamp_seconds library_device_people_missed',
+  ),
   ...breakdown('client'),
   ...breakdown('device'),
   library_exporter_build_info: ['version', 'revision', 'nodeversion'],

@@ -52,6 +52,10 @@ library_people_entered_usual_hour{customer="riverside"} 33
 library_people_entered_usual_today{customer="riverside"} 310.5
 library_occupancy_usual_people{customer="riverside"} 47.5
 library_open_seconds_since_last_seen{customer="riverside"} 61.5
+library_inside_people{customer="riverside"} 39
+library_people_entered_hour{customer="riverside"} 27
+library_people_missed{customer="riverside"} 7.5
+library_counts_trusted{customer="riverside"} 1
 library_count_excess{customer="riverside",counter="people_entered"} 0
 library_count_excess{customer="riverside",counter="people_exited"} 2
 library_count_excess{customer="riverside",counter="logins"} 0
@@ -119,7 +123,7 @@ const BUILDINGS: readonly BranchMetrics[] = [
 
 /** Each series of a building of riverside, with its branch. */
 const SITE_LINES = TWO_CUSTOMERS.split('\n').filter((line) =>
-  /^library_(open|staffed|capacity|occupancy|door|people_(entered|exited)_today|people_last|people_.*(expected|usual))/.test(
+  /^library_(open|staffed|capacity|occupancy|door|inside|counts|people_(entered|exited)_(today|hour)|people_(last|missed)|people_.*(expected|usual))/.test(
     line,
   ),
 );
@@ -189,7 +193,7 @@ describe('the text', () => {
     const { exposition } = exposing(riverside({ branches: BUILDINGS }), harbour());
     const lines = samplesOf(exposition).split('\n');
     const first = SITE_LINES.map((line) => line.replace('"riverside"', '"riverside",branch="101"'));
-    expect(first).toHaveLength(24);
+    expect(first).toHaveLength(28);
     for (const line of SITE_LINES) {
       expect(lines).not.toContain(line);
     }
@@ -199,6 +203,27 @@ describe('the text', () => {
     expect(lines).toContain(second);
     expect(lines).toContain('library_people_entered_total{customer="riverside"} 12345');
     expect(lines).toContain('library_logins_expected_since_last_seen{customer="riverside"} 3.5');
+  });
+
+  test('has the problems of customers and of branches, while they last', () => {
+    const problems = [{ kind: 'no_logins' as const, sinceMs: NOW_MS - 60_000 }];
+    const silent = { kind: 'nobody_counted' as const, sinceMs: NOW_MS - 500, missed: 3 };
+    const [main, wing] = BUILDINGS as [BranchMetrics, BranchMetrics];
+    const branches = [
+      { ...main, problems: [silent] },
+      { ...wing, problems: [silent] },
+    ];
+    const { exposition } = exposing(
+      riverside({ problems, branches, breakdowns: BRANCHES }),
+      riverside({ customer: 'hilltop', problems: [...problems, silent] }),
+    );
+    expect(linesOf(exposition, 'library_problem_start_timestamp_seconds')).toEqual([
+      'library_problem_start_timestamp_seconds{customer="riverside",problem="no_logins"} 1773133140',
+      'library_problem_start_timestamp_seconds{customer="riverside",branch="101",name="Main Library",problem="nobody_counted"} 1773133199.5',
+      'library_problem_start_timestamp_seconds{customer="riverside",branch="West \\"Wing\\"",name="West \\"Wing\\"",problem="nobody_counted"} 1773133199.5',
+      'library_problem_start_timestamp_seconds{customer="hilltop",problem="no_logins"} 1773133140',
+      'library_problem_start_timestamp_seconds{customer="hilltop",problem="nobody_counted"} 1773133199.5',
+    ]);
   });
 
   test('has the names of branches where these are not polled, too', () => {
@@ -213,8 +238,13 @@ describe('the text', () => {
   });
 
   test('of devices has names of its own, without occupancy and info', () => {
-    const device = { ...BRANCHES.branch, keys: [], names: [], droppedKeys: 7 };
+    const keys = [{ key: 'door-1', counters: {}, device: { lastSeenMs: NOW_MS, missed: 12.5 } }];
+    const device = { ...BRANCHES.branch, keys, names: [], droppedKeys: 7 };
     const { exposition } = exposing(riverside({ breakdowns: { device } }));
+    expect(linesOf(exposition, 'library_device_')).toEqual([
+      'library_device_last_seen_timestamp_seconds{customer="riverside",device="door-1"} 1773133200',
+      'library_device_people_missed{customer="riverside",device="door-1"} 12.5',
+    ]);
     expect(linesOf(exposition, 'library_breakdown_keys_dropped')).toEqual([
       'library_breakdown_keys_dropped{customer="riverside",stream="device"} 7',
     ]);

@@ -8,6 +8,8 @@ import type {
   OccupancySeries,
   StreamMetrics,
 } from '../../src/counting/customer-metrics.ts';
+import { inOrder, PROBLEMS } from '../../src/counting/problems.ts';
+import type { ProblemKind } from '../../src/counting/problems.ts';
 import type { StatusData } from '../../src/web/status-page.ts';
 import type { CustomerStatus } from '../../src/web/status-row.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
@@ -37,8 +39,6 @@ export function webOptions(changes: Partial<WebServerOptions> = {}): WebServerOp
 export type CustomerChanges = Partial<
   CustomerMetrics & {
     readonly series: OccupancySeries | undefined;
-    /** When the opening hours began; they have no end. */
-    readonly openSinceMs: number;
   }
 >;
 
@@ -63,24 +63,31 @@ const USUAL_SERIES = seriesOf([0, 0, 7, 31, 42]);
 
 /** Returns a customer whose polls succeed, with changes. */
 export function customer(changes: CustomerChanges = {}): CustomerStatus {
-  const { series = USUAL_SERIES, openSinceMs = NOW_MS - 3 * HOUR_MS, ...metrics } = changes;
+  const { series = USUAL_SERIES, ...metrics } = changes;
   const values = riverside({
     counters: { ...peopleToday(1_321, 279), logins: { total: 1, excess: 0, today: 55 } },
     estimate: NO_ESTIMATE,
     usual: KNOWN_PAST,
+    inside: 'occupancy' in metrics ? metrics.occupancy : 42,
     streams: { people: stream() },
     ...metrics,
   });
+  const { problems, branches = [] } = values;
   return {
     customer: values.customer,
-    credentialsValid: values.credentialsValid,
     health: values.streams,
-    isOpenAt: (atMs) => values.open && atMs >= openSinceMs,
+    problemsAt: () => inOrder([...problems, ...branches.flatMap((one) => one.problems)]),
     metricsAt: () => values,
     occupancySeriesAt: () => ('series' in changes ? changes.series : series),
-    branches: { isOpenAt: (_branch, atMs) => atMs >= openSinceMs },
     branchNames: values.breakdowns.branch?.names.flat() ?? [],
   };
+}
+
+/** The problem of a building or customer for so many hours. */
+export function problem(kind: ProblemKind, hours: number, missed?: number): CustomerChanges {
+  const sinceMs = NOW_MS - hours * HOUR_MS;
+  const one = { kind, sinceMs, ...(missed !== undefined && { missed }) };
+  return { problems: [one], isTrusted: PROBLEMS[kind].trusted };
 }
 
 /** Returns the metrics of a stream whose polls succeed, with changes. */
@@ -101,7 +108,7 @@ export function seriesOf(inside: readonly number[]): OccupancySeries {
 }
 
 /** Counters with these values of today. */
-export function peopleToday(entered: number | undefined, exited: number | undefined) {
+function peopleToday(entered: number | undefined, exited: number | undefined) {
   return {
     people_entered: { total: 9, excess: 0, today: entered },
     people_exited: { total: 9, excess: 0, today: exited },
@@ -138,6 +145,11 @@ export function withBranches(...changes: readonly BranchChanges[]): CustomerChan
     open: true,
     staffed: undefined,
     occupancy: 12,
+    inside: 'occupancy' in each ? each.occupancy : 12,
+    enteredHour: 7,
+    problems: [],
+    isTrusted: true,
+    missed: 0,
     estimate: NO_ESTIMATE,
     usual: KNOWN_PAST,
     counters: peopleToday(321, 309),
@@ -167,13 +179,16 @@ export const UNKNOWN: CustomerChanges = {
 export const CLOSED: CustomerChanges = { open: false, occupancy: 0, series: seriesOf([0, 0]) };
 
 const NO_RESPONSE = { message: 'no response within 10s', atMs: NOW_MS - 21_000 };
-export const FAILING = polled({ up: false, failures: 4, lastError: NO_RESPONSE });
+export const FAILING = {
+  ...polled({ up: false, failures: 4, lastError: NO_RESPONSE }),
+  ...problem('polls_failing', 1),
+};
 
 const KINDS: readonly CustomerChanges[] = [
   {},
   UNKNOWN,
   FAILING,
-  { credentialsValid: false, timezone: 'Australia/Perth' },
+  { ...problem('credentials_refused', 3), timezone: 'Australia/Perth' },
   CLOSED,
   {
     ...polled({ lastSeenMs: NOW_MS - 26 * HOUR_MS }),
@@ -182,10 +197,11 @@ const KINDS: readonly CustomerChanges[] = [
     estimate: {
       ...NO_ESTIMATE,
       people: { people: 10_212.4, lower: 10_011, upper: 10_413.5 },
-      fault: 'exits_missing',
     },
+    ...problem('over_capacity', 2),
   },
-  polled({ waitingSinceMs: NOW_MS - 27 * HOUR_MS }),
+  { ...polled({ waitingSinceMs: NOW_MS - 27 * HOUR_MS }), ...problem('values_unconfirmed', 27) },
+  { ...problem('nobody_counted', 17, 1_040), inside: undefined },
   withDevices({ 'first-floor': [0, 0], 'ground-floor': [0, 0], 'car-park': [12, 11] }),
   withBranches(
     {
@@ -193,9 +209,8 @@ const KINDS: readonly CustomerChanges[] = [
       estimate: {
         ...NO_ESTIMATE,
         people: { people: 1_014.4, lower: 1_003, upper: 1_042.5 },
-        fault: 'exits_missing',
-        isUnbalanced: true,
       },
+      ...problem('exits_missing', 2, 61),
       capacity: 1_200,
       occupancy: 1_102,
     },

@@ -2,13 +2,9 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { NO_ESTIMATE } from '../../src/counting/customer-metrics.ts';
-import type { DoorFault } from '../../src/counting/past/door-fault.ts';
-import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
-import { CustomerRegistry } from '../../src/customers.ts';
 import type { CustomerStatus } from '../../src/web/status-row.ts';
 import { renderStatusPage } from '../../src/web/status-page.ts';
 import type { StatusData } from '../../src/web/status-page.ts';
-import { configWith, load } from '../config/folder.ts';
 import { NOW_MS } from '../metrics/fixtures.ts';
 import {
   CLOSED,
@@ -18,8 +14,8 @@ import {
   UNKNOWN,
   customer,
   numberedBranches,
-  peopleToday,
   polled,
+  problem,
   seriesOf,
   statusOf,
   stream,
@@ -55,16 +51,17 @@ function numbered(count: number): readonly CustomerStatus[] {
   return Array.from({ length: count }, (_, i) => customer({ customer: `library-${i}` }));
 }
 
-function estimated(people: number, lower: number, upper: number, fault: DoorFault | 'none') {
-  return { estimate: { ...NO_ESTIMATE, people: { people, lower, upper }, fault } };
+function estimated(people: number, lower: number, upper: number): CustomerChanges {
+  return {
+    estimate: { ...NO_ESTIMATE, people: { people, lower, upper } },
+    inside: Math.round(people),
+  };
 }
 
 const LAST_POLLS = {
   lastSuccessMs: NOW_MS - 49 * HOUR_MS - 59_000,
   lastError: { message: 'HTTP 503', atMs: NOW_MS - 61_000 },
 };
-const DIFFERENT = estimated(38.6, 33.4, 44.2, 'exits_missing');
-const CLOSE = estimated(42.3, 36, 44, 'none');
 const USUAL = { ...KNOWN_PAST, entriesToday: 1_234.5 };
 
 describe('a customer', () => {
@@ -90,25 +87,46 @@ describe('a customer', () => {
       'riverside Europe/Copenhagen Not polled yet – – – – – – ○ people not polled yet, next in 48s',
     ],
     ['that is closed and empty', CLOSED, 'Closed 0 of 250 0 % no visitors yet'],
-    ['with a suspect door', DIFFERENT, 'Exits missing? Open 42 of 250 estimate 39 (33 to 45) 17 %'],
-    ['whose estimate is near', CLOSE, 'Copenhagen Open 42 of 250 estimate 42 (36 to 44) 17 %'],
+    ['with an estimate', estimated(38.6, 33.4, 44.2), 'Open 39 of 250 33 to 45 as counted 42 16 %'],
     [
       'with an estimate and without a capacity',
-      { ...estimated(1_039.6, 1_001, 1_072.1, 'none'), capacity: undefined },
-      'Open 42 estimate 1 040 (1 001 to 1 073) peak',
+      { ...estimated(1_039.6, 1_001, 1_072.1), capacity: undefined },
+      'Open 1 040 1 001 to 1 073 as counted 42 peak',
     ],
     ['that is above its capacity', { occupancy: 300 }, 'Open 300 of 250 120 %'],
-    ['whose credentials were refused', { credentialsValid: false }, 'Credentials refused Open'],
+    [
+      'that counts nobody',
+      { ...problem('nobody_counted', 17, 1_040.4), inside: undefined },
+      'Copenhagen Nobody is counted for 17h , about 1 040 people missed Open – as counted 42 peak',
+    ],
+    [
+      'whose problem costs nobody',
+      problem('door_ratio_off', 60),
+      'One direction counts too few for 2d12h Open 42',
+    ],
+    [
+      'that missed people earlier today',
+      { isTrusted: false, inside: undefined },
+      'Open – people were missed today as counted 42 peak',
+    ],
+    [
+      'whose credentials were refused',
+      problem('credentials_refused', 2),
+      'Credentials refused for 2h Open',
+    ],
     [
       'whose polls fail',
-      polled({ up: false, failures: 7, skipped: 2, ...LAST_POLLS }),
-      'Polls failing Open 42 of 250 17 % peak 42 at 05:15 1 321 279 55 ✕ people failing , ' +
+      {
+        ...polled({ up: false, failures: 7, skipped: 2, ...LAST_POLLS }),
+        ...problem('polls_failing', 49),
+      },
+      'Polls fail for 2d1h Open 42 of 250 17 % peak 42 at 05:15 1 321 279 55 ✕ people failing , ' +
         'last success 2d1h ago , next in 48s 7 of 100 polls failed, 2 skipped HTTP 503 1m1s ago',
     ],
     [
       'whose values wait for confirmation',
       polled({ waitingSinceMs: NOW_MS - 2.5 * HOUR_MS }),
-      'Values not confirmed Open 42 of 250 17 % peak 42 at 05:15 1 321 279 55 ' +
+      'Copenhagen Open 42 of 250 17 % peak 42 at 05:15 1 321 279 55 ' +
         '◐ people waiting for confirmation since 07:30 , next in 48s',
     ],
     [
@@ -119,7 +137,7 @@ describe('a customer', () => {
     [
       'whose values wait and whose newest poll failed',
       polled({ waitingSinceMs: NOW_MS - 11 * HOUR_MS, up: false }),
-      'Polls failing Open 42 of 250 17 % peak 42 at 05:15 1 321 279 55 ✕ people failing',
+      'Copenhagen Open 42 of 250 17 % peak 42 at 05:15 1 321 279 55 ✕ people failing',
     ],
     ['whose clock stepped back', polled({ lastSuccessMs: NOW_MS + 60_000 }), '● people 0s ago'],
   ])('%s', (_name, changes, text) => {
@@ -155,124 +173,34 @@ describe('a customer', () => {
   });
 });
 
-/** The badge, the lines about silence as [text, whether amber], and whether the row is amber. */
-function silenceOf(changes: CustomerChanges) {
-  const page = pageOf([customer(changes)]);
-  const lines = page.matchAll(/<p class="seen ([a-z]+)">([^]*?)<\/p>/g);
-  return {
-    badge: page.includes('Nobody counted</span>'),
-    lines: Array.from(lines, ([, style, text = '']) => [textOf(text), style === 'waits']),
-    row: /<tr role="row" class="\w+ warns">/.test(page),
-  };
-}
-
-const SEEN_MS = NOW_MS - 17 * HOUR_MS;
-const SEEN_17H_AGO = polled({ lastSeenMs: SEEN_MS });
-const COUNTED_17H_AGO = countedAgo('17h');
-/** Less than two hours ago. */
-const LATELY_MS = NOW_MS - 2 * HOUR_MS + 1;
-
-function countedAgo(age: string): ReturnType<typeof silenceOf>['lines'] {
-  return [[`Last visitor counted ${age} ago`, false]];
-}
-
-function countedToday(entered: number | undefined, exited: number | undefined): CustomerChanges {
-  return { ...polled({ lastSeenMs: undefined }), counters: peopleToday(entered, exited) };
-}
-
-describe('doors that count nobody while it is open', () => {
-  test.each<[string, CustomerChanges, string]>([
-    ['for 17 hours', SEEN_17H_AGO, 'for 17h'],
-    ['for two hours', polled({ lastSeenMs: NOW_MS - 2 * HOUR_MS }), 'for 2h'],
-    ['for longer than is known', countedToday(0, 0), 'today'],
-  ])('%s make the row amber', (_name, changes, since) => {
-    const lines = [[`Open, but nobody counted ${since}`, true]];
-    expect(silenceOf(changes)).toEqual({ badge: true, lines, row: true });
-  });
-
-  test.each<[string, CustomerChanges, ReturnType<typeof silenceOf>['lines']]>([
-    ['for less than two hours', polled({ lastSeenMs: LATELY_MS }), countedAgo('1h59m')],
-    ['soon after it opened', { ...SEEN_17H_AGO, openSinceMs: LATELY_MS }, COUNTED_17H_AGO],
-    ['while it is closed', { ...SEEN_17H_AGO, open: false }, COUNTED_17H_AGO],
-    ['without opening hours', { ...SEEN_17H_AGO, open: undefined }, COUNTED_17H_AGO],
-    ['while polls fail', polled({ lastSeenMs: SEEN_MS, up: false }), COUNTED_17H_AGO],
-    ['while values wait', polled({ lastSeenMs: SEEN_MS, waitingSinceMs: NOW_MS }), COUNTED_17H_AGO],
-    ['today, but somebody out', countedToday(0, 1), []],
-    ['as far as is known', countedToday(undefined, undefined), []],
-  ])('do not make the row amber %s', (_name, changes, lines) => {
-    expect(silenceOf(changes)).toEqual({ badge: false, lines, row: false });
-  });
-});
-
-test('a customer is open by its hours in its zone, and unknown without hours', async () => {
-  const customer = 'opening_hours: "Mo-Fr 08:00-20:00"';
-  const more = '  - { name: b, client_id: b, client_secret: otter-quay-2, timezone: Europe/Oslo }';
-  const { config } = await load({ 'config.yaml': configWith({ customer, more }) });
-  const registered = new CustomerRegistry(new HighWaterMarks()).update(config);
-  const openedMs = Date.UTC(2026, 2, 10, 7);
-  expect(
-    registered.map((one) => [openedMs - 1, openedMs].map((atMs) => one.customer.isOpenAt(atMs))),
-  ).toEqual([
-    [false, true],
-    [undefined, undefined],
-  ]);
-});
-
-test('a branch has an id and a name, and is open by its own hours, or by those of its customer', async () => {
-  const customer = [
-    'opening_hours: "Mo-Fr 08:00-20:00"',
-    'breakdowns: [branch]',
-    'branches: { 101: Main, 102: { opening_hours: "Mo-Fr 10:00-16:00" } }',
-  ].join('\n');
-  const { config } = await load({ 'config.yaml': configWith({ customer }) });
-  const [registered] = new CustomerRegistry(new HighWaterMarks()).update(config);
-  const openedMs = Date.UTC(2026, 2, 10, 7);
-  const { branches, branchNames } = registered?.customer ?? {};
-  expect(branchNames).toEqual(['101', '102', 'Main', '102']);
-  expect(['101', '102', '103'].map((key) => branches?.isOpenAt(key, openedMs))).toEqual([
-    true,
-    false,
-    undefined,
-  ]);
-});
-
 describe('devices that counted nobody today', () => {
-  const dead = withDevices({ 'door-1': [0, 0], 'door-2': [3, 0], 'door-3': [0, 2] });
+  function linesOf(today: Parameters<typeof withDevices>[0]): readonly string[] {
+    const page = pageOf([customer(withDevices(today))]);
+    return Array.from(page.matchAll(/<p class="seen soft">([^]*?)<\/p>/g), ([, text = '']) =>
+      text.trim(),
+    );
+  }
 
-  test.each<[string, CustomerChanges, boolean]>([
-    ['amber while it is open', dead, true],
-    ['not amber while it is closed', { ...dead, open: false }, false],
-    ['not amber without opening hours', { ...dead, open: undefined }, false],
-    ['not amber soon after it opened', { ...dead, openSinceMs: NOW_MS }, false],
-  ])('are named, %s', (_name, changes, amber) => {
-    const lines = [['Nobody counted today: device door-1', amber]];
-    expect(silenceOf(changes)).toEqual({ badge: false, lines, row: amber });
+  test('are named, but those that are unknown', () => {
+    expect(linesOf({ 'door-1': [0, 0], 'door-2': [3, 0], 'door-3': [0, 2] })).toEqual([
+      'Nobody counted today: device door-1',
+    ]);
+    expect(linesOf({ 'door-1': undefined })).toEqual([]);
   });
 
   test('are at most five', () => {
     const none = Object.fromEntries(
       Array.from({ length: 7 }, (_, i) => [`d${i}`, [0, 0] as const]),
     );
-    expect(silenceOf(withDevices({ ...none, d9: [1, 0] })).lines).toEqual([
-      ['Nobody counted today: devices d0, d1, d2, d3, d4 and 2 more', true],
+    expect(linesOf({ ...none, d9: [1, 0] })).toEqual([
+      'Nobody counted today: devices d0, d1, d2, d3, d4 and 2 more',
     ]);
-    expect(silenceOf(withDevices(none)).lines).toEqual([
-      ['Nobody counted today: all 7 devices', true],
-    ]);
-  });
-
-  test.each<[string, CustomerChanges]>([
-    ['when unknown', withDevices({ 'door-1': undefined })],
-    ['while polls fail', withDevices({ 'door-1': [0, 0] }, { up: false })],
-    ['while values wait', withDevices({ 'door-1': [0, 0] }, { waitingSinceMs: NOW_MS })],
-  ])('are not named %s', (_name, changes) => {
-    expect(silenceOf(changes)).toEqual({ badge: false, lines: [], row: false });
   });
 });
 
 describe('branches', () => {
-  const inside = { ...NO_ESTIMATE, people: { people: 9.6, lower: 7, upper: 11.2 } };
-  const silent = { lastSeenMs: NOW_MS - 2 * HOUR_MS };
+  const estimate = { ...NO_ESTIMATE, people: { people: 9.6, lower: 7, upper: 11.2 } };
+  const silent = problem('nobody_counted', 3, 12) as BranchChanges;
   const UNREAD = { usual: undefined, occupancy: undefined, lastSeenMs: undefined };
 
   /** The text of each row of a branch. */
@@ -283,13 +211,13 @@ describe('branches', () => {
 
   test('have a row each below their customer, with what its row has', () => {
     const changes = withBranches(
-      { name: 'Main', usual: USUAL, estimate: { ...inside, fault: 'exits_missing' } },
+      { name: 'Main', usual: USUAL, inside: 10, estimate },
       { capacity: undefined, occupancy: undefined, counters: {}, lastSeenMs: undefined },
       { name: 'North', open: false, occupancy: 3, lastSeenMs: NOW_MS - 26 * HOUR_MS },
     );
     const page = pageOf([customer(changes)]);
     expect(rowsOf(page)).toEqual([
-      'Main 101 Exits missing? Open 12 of 80 estimate 10 (7 to 12) 15 % 321 usually 1 235 by now 309 5m ago',
+      'Main 101 Open 10 of 80 7 to 12 as counted 12 13 % 321 usually 1 235 by now 309 5m ago',
       '102 Open – – – –',
       'North 103 Closed 3 of 80 4 % 321 309 1d2h ago',
     ]);
@@ -309,6 +237,16 @@ describe('branches', () => {
     ['are all closed', withBranches({ open: false, occupancy: 0 }), 'Closed 0 peak'],
     ['have no opening hours', withBranches({ open: undefined }), '– 12 peak'],
     ['are not all known', withBranches({}, { occupancy: undefined }), 'Open 2 of 2 – peak'],
+    [
+      'are not all trusted',
+      withBranches({}, { ...silent, inside: undefined }),
+      'Open 2 of 2 12 without 1 of 2 peak',
+    ],
+    [
+      'are not trusted at all',
+      withBranches({ ...silent, inside: undefined }),
+      'Open 1 of 1 – peak',
+    ],
     ['are not known yet', withBranches(), '– – peak'],
     ['wait for the history', withBranches({}, UNREAD), 'Open 2 of 2 reading history peak'],
     [
@@ -331,26 +269,19 @@ describe('branches', () => {
     expect(textOf(page)).toContain(`next in 48s ${count} branches Branch State`);
   });
 
-  test.each<[string, BranchChanges]>([
-    ['that count nobody while they are open', silent],
-    ['with a suspect door', { estimate: { ...inside, fault: 'silent' } }],
-    ['with unbalanced directions', { estimate: { ...inside, isUnbalanced: true } }],
-  ])('%s come first, are named, and make their rows amber', (_name, changes) => {
-    const page = pageOf([customer(withBranches({}, {}, { name: 'North', ...changes }))]);
-    expect(rowsOf(page).map((row) => /\w+/.exec(row)?.[0])).toEqual(['North', '101', '102']);
-    expect(textOf(page)).toContain('3 branches Needs attention: North Branch State');
-    expect(page.match(/<tr role="row" class="[^"]*warns/g)).toHaveLength(2);
-  });
-
-  test.each<[string, CustomerChanges]>([
-    ['that are closed', withBranches({ ...silent, open: false })],
-    ['without opening hours', withBranches({ ...silent, open: undefined })],
-    ['that opened lately', { ...withBranches(silent), openSinceMs: LATELY_MS }],
-    ['whose polls fail', { ...withBranches(silent), ...polled({ up: false }) }],
-  ])('%s may count nobody', (_name, changes) => {
-    const page = pageOf([customer(changes)]);
-    expect(page).not.toContain('Nobody counted</span>');
-    expect(page).not.toContain('Needs attention');
+  test('with problems come first, in the order of problems, are named, and colour their rows', () => {
+    const east = problem('door_ratio_off', 60) as BranchChanges;
+    const page = pageOf([
+      customer(withBranches({}, { name: 'East', ...east }, { name: 'North', ...silent })),
+    ]);
+    expect(rowsOf(page)).toEqual([
+      expect.stringMatching(/^North 103 Nobody is counted for 3h , about 12 people missed Open/),
+      expect.stringMatching(/^East 102 One direction counts too few for 2d12h Open/),
+      expect.stringMatching(/^101 Open/),
+    ]);
+    expect(textOf(page)).toContain('3 branches Needs attention: North, East Branch State');
+    const styles = page.matchAll(/<tr role="row" class="((?:bad|warns)[^"]*)/g);
+    expect(Array.from(styles, ([, style]) => style)).toEqual(['bad parent', 'bad', 'warns']);
   });
 
   test.each([
@@ -378,23 +309,26 @@ describe('branches', () => {
 });
 
 describe('the page', () => {
-  test('lists failing customers first, and counts them in the title', () => {
+  test('lists customers in the order of problems, and counts these in the title', () => {
     const page = pageOf([
       customer({ customer: 'ok-1' }),
       customer({ ...FAILING, customer: 'failing-1' }),
       customer({ ...UNKNOWN, customer: 'waiting' }),
       customer({ customer: 'ok-2' }),
-      customer({ customer: 'refused', credentialsValid: false }),
+      customer({ customer: 'refused', ...problem('credentials_refused', 1) }),
       customer({ ...FAILING, customer: 'failing-2' }),
-      customer({ ...polled({ waitingSinceMs: NOW_MS }), customer: 'refused-values' }),
+      customer({
+        ...withBranches(problem('exits_missing', 1) as BranchChanges),
+        customer: 'branch',
+      }),
     ]);
     const rows = page.matchAll(/<th role="rowheader" scope="row">\s*(\S+)/g);
     expect(Array.from(rows, ([, name]) => name)).toEqual(
-      'refused failing-1 failing-2 refused-values waiting ok-1 ok-2'.split(' '),
+      'refused failing-1 failing-2 branch 101 waiting ok-1 ok-2'.split(' '),
     );
-    expect(textOf(page)).toMatch(/^\(3\) library-stats-exporter library-stats-exporter 1\.2\.3 /);
+    expect(textOf(page)).toMatch(/^\(4\) library-stats-exporter library-stats-exporter 1\.2\.3 /);
     expect(textOf(page)).toContain(
-      'customers 7 failing 3 not confirmed 1 not polled yet 1 polls OK 2',
+      'customers 7 need attention 4 not polled yet 1 without problems 2',
     );
   });
 

@@ -18,6 +18,7 @@ import { lastSeenIn } from '../rows/day-counts.ts';
 import type { CountsToday, DayCounts } from '../rows/day-counts.ts';
 import type { Query } from '../rows/window-reader.ts';
 import { Site } from '../site.ts';
+import type { Surroundings } from '../site.ts';
 import { countsOfKey, endMsOf, lastSums, NO_SUMS, sumOfKey, WINDOW_MS } from './day.ts';
 import { decide, NO_BRANCHES, plan, requestSums, update } from './plan.ts';
 import type { BranchState, BranchTask, CustomerCounts } from './plan.ts';
@@ -117,15 +118,18 @@ export class BranchSites {
     return [...this.#sites.keys()];
   }
 
-  /** Returns whether a branch is open; undefined without opening hours. */
-  isOpenAt(key: string, atMs: number): boolean | undefined {
-    return this.#sites.get(key)?.isOpenAt(atMs);
-  }
-
-  /** Returns the values of the branches that are configured or counted, in the order of their keys. */
-  metricsAt(nowMs: number): readonly BranchMetrics[] {
+  /**
+   * Returns the values of the branches that are configured or counted, in the order of their keys.
+   *
+   * @param customer by default no login is known, and its polls bring new counts
+   */
+  metricsAt(
+    nowMs: number,
+    customer: Pick<Surroundings, 'isCurrent' | 'loginMs'> = { isCurrent: true, loginMs: undefined },
+  ): readonly BranchMetrics[] {
     const { startMs } = this.#calendar.dayAt(nowMs);
-    return [...this.#sites].map(([key, site]) => {
+    const lastSeen = [...this.#sites.values()].map((site) => site.days.lastSeenAt(nowMs));
+    return [...this.#sites].map(([key, site], i) => {
       const { counts } = site.days.today ?? {};
       const ofDay = counts?.day.startMs === startMs ? counts.counts : undefined;
       const counters = COUNTERS.people.map((name, counter): [string, CounterValues] => {
@@ -134,8 +138,8 @@ export class BranchSites {
       });
       return {
         key,
-        ...site.metricsAt(nowMs),
-        lastSeenMs: site.days.lastSeenAt(nowMs),
+        ...site.metricsAt(nowMs, { ...customer, others: lastSeen.toSpliced(i, 1), devices: [] }),
+        lastSeenMs: lastSeen[i],
         counters: Object.fromEntries(counters),
       };
     });

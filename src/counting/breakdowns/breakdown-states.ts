@@ -3,13 +3,14 @@ import { COUNTERS } from '../../base/model.ts';
 import type { Breakdown, CounterName } from '../../base/model.ts';
 import { compareKeys, countsOf, INITIAL_BREAKDOWN } from './poll-breakdown.ts';
 import type { AcceptedByKey, BreakdownSnapshot, BreakdownState } from './poll-breakdown.ts';
-import { countOf } from '../rows/counts.ts';
+import { countOf, grandTotal } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
 import { counterValues } from '../customer-metrics.ts';
 import type {
   BreakdownMetrics,
   CounterValues,
   CustomerMetrics,
+  DeviceMetrics,
   KeyMetrics,
 } from '../customer-metrics.ts';
 import { UNPOLLED } from '../totals/health.ts';
@@ -21,6 +22,19 @@ export interface BreakdownSettings {
   readonly breakdowns: readonly Breakdown[];
   /** Names of branches by their keys, as configured. */
   readonly branchNames: Readonly<Record<string, string>>;
+}
+
+/** A people counter in the running counting period. */
+export interface CountedDevice {
+  readonly key: string;
+  /** When its total last rose, as far as the high-water marks know. */
+  readonly lastMs: number;
+  /** When it was last read. */
+  readonly untilMs: number;
+  /** Of the people of all devices. */
+  readonly share: number;
+  /** Its exported total minus the service's. */
+  readonly excess: number;
 }
 
 export class Breakdowns {
@@ -99,11 +113,41 @@ export class Breakdowns {
     this.#states = new Map(this.#states).set(breakdown, state);
   }
 
-  /** `sites` are the keys of the branches that have values of buildings. */
+  /** Returns the devices that counted anybody in the running counting period, or in the last one. */
+  devicesOf(periodStartMs: number, lastPeriodStartMs: number): readonly CountedDevice[] {
+    const { snapshot } = this.stateOf('device');
+    if (snapshot?.period.startMs !== periodStartMs) {
+      return [];
+    }
+    const all = [...snapshot.totals.values()].reduce((sum, totals) => sum + grandTotal(totals), 0);
+    return [...snapshot.totals].flatMap(([key, totals]) => {
+      const marks = [periodStartMs, lastPeriodStartMs].map((startMs) =>
+        COUNTERS.people.flatMap((counter) => {
+          const marked = counterOfKey('device', counter, key);
+          return this.#marks.ofPeriod(this.#owner, marked, startMs) ?? [];
+        }),
+      );
+      const counted = marks.flat().filter(({ value }) => value > 0);
+      const total = grandTotal(totals);
+      const exported = grandTotal((marks[0] ?? []).map(({ value }) => value));
+      return counted.length === 0
+        ? []
+        : {
+            key,
+            lastMs: Math.max(...counted.map(({ atMs }) => atMs)),
+            untilMs: snapshot.atMs,
+            share: all === 0 ? 0 : total / all,
+            excess: exported - total,
+          };
+    });
+  }
+
+  /** `sites` are the keys of the branches that have values of buildings; `devices` has values of devices by key. */
   metricsAt(
     periodStartMs: number,
     dayStartMs: number,
     sites: readonly string[],
+    devices: ReadonlyMap<string, DeviceMetrics> = new Map(),
   ): CustomerMetrics['breakdowns'] {
     const metrics: Partial<Record<Breakdown, BreakdownMetrics>> = {};
     if (Object.keys(this.#settings.branchNames).length > 0) {
@@ -114,7 +158,10 @@ export class Breakdowns {
       const ofDay = snapshot?.day.startMs === dayStartMs ? snapshot : undefined;
       const keys = [...((ofPeriod ?? ofDay)?.totals.keys() ?? [])];
       metrics[breakdown] = {
-        keys: keys.map((key) => this.#keyMetrics(breakdown, key, ofPeriod, ofDay)),
+        keys: keys.map((key) => ({
+          ...this.#keyMetrics(breakdown, key, ofPeriod, ofDay),
+          ...(breakdown === 'device' && { device: devices.get(key) }),
+        })),
         droppedKeys: ofPeriod?.droppedKeys,
         names: breakdown === 'branch' ? this.#names([...keys, ...sites]) : [],
       };

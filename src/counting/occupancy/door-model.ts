@@ -7,7 +7,8 @@
 import { countOf, grandTotal } from '../rows/counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
 
-export interface DoorModel {
+/** What today's estimate needs. */
+export interface LearnedDoors {
   /**
    * Natural logarithm of entries counted per exit counted, as applied to today: 0 where it cannot be
    * distinguished from 0.
@@ -25,10 +26,24 @@ export interface DoorModel {
   readonly departures: DeparturePattern | undefined;
   /** False if people are counted around the day's start, when the building should be empty. */
   readonly emptiesAtNight: boolean;
-  /** Busy days whose entries and exits differ too much to learn from: a direction was dead. */
-  readonly rejectedDays: number;
-  /** Whether {@link MIN_UNBALANCED_DAYS} of the last seven days were such. */
-  readonly isUnbalanced: boolean;
+}
+
+export interface DoorModel extends LearnedDoors {
+  /**
+   * Busy days whose entries and exits differ too much to learn from, because a direction was dead: how many days
+   * before today, the oldest first.
+   */
+  readonly rejectedDays: readonly number[];
+  /** The learned ratio, each from the day after a usable day on, once it is known; the oldest first. */
+  readonly ratios: readonly DayRatio[];
+}
+
+/** Entries counted per exit counted, as learned from the days before a day. */
+export interface DayRatio {
+  /** 0 for today. */
+  readonly daysAgo: number;
+  readonly value: number;
+  readonly stddev: number;
 }
 
 /** By quarter-hour of a day like today. Typed arrays take half the memory of arrays here. */
@@ -58,7 +73,6 @@ const MIN_ALIKE_DAYS = 4;
 const ALIKE_NEIGHBOURS = 6;
 /** Count variance of a direction that misses a third to a half. */
 const LASTING_COUNT_VARIANCE = 0.5;
-const MIN_UNBALANCED_DAYS = 3;
 const MIN_RATIO_DAYS = 3;
 const MIN_DEPARTURE_DAYS = 12;
 
@@ -108,19 +122,24 @@ interface SummedDay {
   readonly effectiveCounts: number;
 }
 
-type Ratio = Pick<DoorModel, 'logRatio' | 'learnedLogRatio' | 'logRatioVariance' | 'countVariance'>;
+type Ratio = Pick<
+  DoorModel,
+  'logRatio' | 'learnedLogRatio' | 'logRatioVariance' | 'countVariance' | 'ratios'
+>;
 
 const UNKNOWN_RATIO: Ratio = {
   logRatio: 0,
   learnedLogRatio: undefined,
   logRatioVariance: PRIOR_RATIO_SD ** 2,
   countVariance: UNKNOWN_COUNT_VARIANCE,
+  ratios: [],
 };
 const EXACT_RATIO: Ratio = {
   logRatio: 0,
   learnedLogRatio: 0,
   logRatioVariance: 0,
   countVariance: 0,
+  ratios: [],
 };
 
 /**
@@ -135,7 +154,7 @@ export function learnDoors(days: readonly PastDay[], weekday: number): DoorModel
   const busy = all.filter(({ counts }) => counts >= MIN_COUNTS_PER_DAY);
   const usable = busy.filter((day, i) => isUsable(day, busy, i));
   const rejected = busy.filter((day) => !usable.includes(day));
-  const ratio = learnRatio(usable);
+  const ratio = learnRatio(usable, days.length);
   return {
     ...ratio,
     departures:
@@ -143,9 +162,7 @@ export function learnDoors(days: readonly PastDay[], weekday: number): DoorModel
         ? learnDepartures(usable, weekday)
         : undefined,
     emptiesAtNight: emptiesAtNight(all),
-    rejectedDays: rejected.length,
-    isUnbalanced:
-      rejected.filter(({ index }) => index >= days.length - 7).length >= MIN_UNBALANCED_DAYS,
+    rejectedDays: rejected.map(({ index }) => days.length - index),
   };
 }
 
@@ -207,14 +224,14 @@ function emptiesAtNight(days: readonly SummedDay[]): boolean {
   );
 }
 
-function learnRatio(days: readonly SummedDay[]): Ratio {
+function learnRatio(days: readonly SummedDay[], today: number): Ratio {
   if (days.length < MIN_RATIO_DAYS) {
     return UNKNOWN_RATIO;
   }
   const exactDays = days.filter(({ logRatio }) => logRatio === 0);
   return exactDays.length * 2 >= days.length
     ? EXACT_RATIO
-    : filterRatio(days, learnCountVariance(days));
+    : filterRatio(days, today, learnCountVariance(days));
 }
 
 /** Returns the variance from differences of successive days, so that a slow drift is not taken for noise. */
@@ -242,10 +259,11 @@ interface Measured {
  * A scalar Kalman filter over the days. One outlier is ignored; a second one like it means that the
  * door has changed, and the filter starts again from these two.
  */
-function filterRatio(days: readonly SummedDay[], countVariance: number): Ratio {
+function filterRatio(days: readonly SummedDay[], today: number, countVariance: number): Ratio {
   let learned: Measured = { ratio: 0, variance: PRIOR_RATIO_SD ** 2 };
   let index = days[0]?.index ?? 0;
   let outlier: Measured | undefined;
+  const ratios: DayRatio[] = [];
   for (const day of days) {
     learned = afterDays(learned, day.index - index);
     ({ index } = day);
@@ -253,12 +271,26 @@ function filterRatio(days: readonly SummedDay[], countVariance: number): Ratio {
     const alike = [learned, outlier].find((ratio) => ratio && areAlike(ratio, measured));
     outlier = alike === undefined ? measured : undefined;
     learned = alike === undefined ? learned : combine(alike, measured);
+    const value = Math.exp(learned.ratio);
+    const stddev = value * Math.sqrt(withOutlier(afterDays(learned, 1), outlier));
+    ratios.push({ daysAgo: today - 1 - index, value, stddev });
   }
   const { ratio, variance } = afterDays(learned, 1);
-  const logRatioVariance = variance + (outlier === undefined ? 0 : (outlier.ratio - ratio) ** 2);
+  const logRatioVariance = withOutlier({ ratio, variance }, outlier);
   // The positive-part James-Stein factor: it keeps the estimate of an unbiased door at the raw value.
   const shrinkage = outlier === undefined ? Math.max(0, 1 - variance / ratio ** 2) : 1;
-  return { logRatio: ratio * shrinkage, learnedLogRatio: ratio, logRatioVariance, countVariance };
+  return {
+    logRatio: ratio * shrinkage,
+    learnedLogRatio: ratio,
+    logRatioVariance,
+    countVariance,
+    ratios: ratios.slice(MIN_RATIO_DAYS - 1),
+  };
+}
+
+/** Returns the variance, larger while it is open whether the newest day is an outlier. */
+function withOutlier({ ratio, variance }: Measured, outlier: Measured | undefined): number {
+  return variance + (outlier === undefined ? 0 : (outlier.ratio - ratio) ** 2);
 }
 
 function measure({ logRatio, effectiveCounts }: SummedDay, countVariance: number): Measured {

@@ -1,5 +1,5 @@
 /**
- * Estimates how many people are inside from today's counts and the learned {@link DoorModel}: the direction
+ * Estimates how many people are inside from today's counts and the {@link LearnedDoors}: the direction
  * that counts less is scaled up, and the exits seen correct the number inside, because the past says how
  * soon people leave. Pure. docs/occupancy.md explains the method.
  */
@@ -8,13 +8,15 @@ import type { Span } from '../calendar/calendar.ts';
 import { countInMinute } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
 import { MINUTES_PER_QUARTER, QUARTERS_PER_DAY } from './door-model.ts';
-import type { DeparturePattern, DoorModel } from './door-model.ts';
+import type { DeparturePattern, LearnedDoors } from './door-model.ts';
 
 /** People inside, and a 90 % interval around them: `0 <= lower <= people <= upper`. */
 export interface Estimate {
   readonly people: number;
   readonly lower: number;
   readonly upper: number;
+  /** Start of the minute from which on `lower` is above the limit; undefined if it is not. */
+  readonly aboveSinceMs?: number | undefined;
 }
 
 /** What is known after some minutes of a day. */
@@ -44,12 +46,14 @@ const DOUBLE_COUNT_WEIGHT = 0.5;
  * Returns the estimate after the minutes of a day that start before `endMs`.
  *
  * @param openSpans the opening times of the day, in order; all of it if they are unknown
+ * @param limit number of people
  */
 export function estimateInside(
-  model: DoorModel,
+  model: LearnedDoors,
   counted: DayCounts,
   endMs: number,
   openSpans: readonly Span[],
+  limit = Infinity,
 ): Estimate {
   const { countVariance, logRatioVariance, logRatio, departures } = model;
   const { day, first, stepMs } = counted;
@@ -58,6 +62,7 @@ export function estimateInside(
   const endMinute = Math.ceil((endMs - day.startMs) / MINUTE_MS);
   const emptyFromMinute = minuteWhenEmpty(day, openSpans);
   const inside: Inside = { people: 0, variance: 0, exits: 0 };
+  let aboveSinceMs: number | undefined;
   // Before the first count nobody is inside.
   for (let minute = (first * stepMs) / MINUTE_MS; minute < endMinute; minute += 1) {
     const entered = Math.max(0, countInMinute(counted, 0, minute)) * entryScale;
@@ -73,8 +78,12 @@ export function estimateInside(
       (countVariance / 2) * (entered + exited) +
       logRatioVariance * exited * (2 * inside.exits + exited);
     inside.exits += exited;
+    // The lower bound is not above the people.
+    const isAbove = inside.people > limit && withInterval(inside, model).lower > limit;
+    aboveSinceMs = isAbove ? (aboveSinceMs ?? day.startMs + minute * MINUTE_MS) : undefined;
   }
-  return withInterval(inside, model);
+  const estimate = withInterval(inside, model);
+  return aboveSinceMs === undefined ? estimate : { ...estimate, aboveSinceMs };
 }
 
 /** Who comes from this minute of the day on is at an event: usual stays say nothing about it. */
@@ -108,7 +117,7 @@ function correctByExits(
 
 function withInterval(
   { people, variance }: Inside,
-  { countVariance, logRatio }: DoorModel,
+  { countVariance, logRatio }: LearnedDoors,
 ): Estimate {
   const bias = Math.abs(logRatio);
   const doubled = Math.min(MAX_SCALE_ERROR, (countVariance + bias) / 2);

@@ -10,6 +10,19 @@ export function occupancyAt(counted: DayCounts, endMs: number): number {
   return occupancyCurve(counted, endMs, Infinity).at(-1) ?? 0;
 }
 
+/** Returns the start of the step from which on more people are inside than a limit; undefined if there are not. */
+export function aboveSince(counted: DayCounts, endMs: number, limit: number): number | undefined {
+  const { day, stepMs, first, counts } = counted;
+  const end = Math.min(first + (counts[0]?.length ?? 0), Math.ceil((endMs - day.startMs) / stepMs));
+  let sinceMs: number | undefined;
+  let inside = 0;
+  for (let step = first; step < end; step += 1) {
+    inside = nextOccupancy(inside, countAt(counted, 0, step), countAt(counted, 1, step));
+    sinceMs = inside > limit ? (sinceMs ?? day.startMs + step * stepMs) : undefined;
+  }
+  return sinceMs;
+}
+
 /**
  * Returns the people inside after each `pointMs` since the day's start, and after the last step that
  * starts before `endMs`.

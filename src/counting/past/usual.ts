@@ -2,13 +2,19 @@
  * What is usual: how many people and logins were to be expected, by the same weekday of the last four
  * weeks (rule 12). Pure.
  */
-import { HOUR_MS } from '../../base/duration.ts';
+import { HOUR_MS, MINUTE_MS } from '../../base/duration.ts';
 import { floorToMinute } from '../calendar/calendar.ts';
 import type { Calendar, Span } from '../calendar/calendar.ts';
 import { countOf } from '../rows/counts.ts';
-import { lastSeenIn } from '../rows/day-counts.ts';
-import type { CountsToday } from '../rows/day-counts.ts';
-import { HISTORY_DAYS, QUARTER_MS, QUARTERS_PER_DAY } from '../occupancy/door-model.ts';
+import type { Counts } from '../rows/counts.ts';
+import { countAt, countInMinute, lastSeenIn } from '../rows/day-counts.ts';
+import type { CountsToday, DayCounts } from '../rows/day-counts.ts';
+import {
+  HISTORY_DAYS,
+  MINUTES_PER_QUARTER,
+  QUARTER_MS,
+  QUARTERS_PER_DAY,
+} from '../occupancy/door-model.ts';
 import { hasCounts, sumWithin } from './past.ts';
 import type { Past } from './past.ts';
 
@@ -37,8 +43,20 @@ export interface UsualPeople {
   readonly openSinceLastSeenMs: number | undefined;
 }
 
+/** What was counted last at a poll of people, and what was missed. Numbers of people. */
+export interface Missed {
+  /** Start of the newest step with an entry, or an exit, within four weeks. */
+  readonly lastEntryMs: number | undefined;
+  readonly lastExitMs: number | undefined;
+  /** Since the last of both: of the entries and the exits that are usual, the larger number. */
+  readonly people: number;
+  /** The most of one direction in a span of today that is over, in which the other one counted. */
+  readonly earlierEntries: number;
+  readonly earlierExits: number;
+}
+
 /** Every span ends so much earlier: people come late, and so do records. */
-export const GRACE_MS = HOUR_MS;
+const GRACE_MS = HOUR_MS;
 const DAYS_PER_WEEK = 7;
 
 const ENTRIES = [0];
@@ -48,7 +66,7 @@ const LOGINS = [0];
 
 /** Returns what was to be expected of people. */
 export function usualPeople(past: SitePast, today: CountsToday): UsualPeople {
-  const { people, calendar, openSpans } = past;
+  const { people } = past;
   const { atMs } = today;
   const entryMs = lastSeen(people, today, 0);
   const exitMs = lastSeen(people, today, 1);
@@ -56,12 +74,6 @@ export function usualPeople(past: SitePast, today: CountsToday): UsualPeople {
   const minuteMs = floorToMinute(atMs);
   function usualSince(counters: readonly number[], seenMs: number, endMs: number): number {
     return usual(past, people, counters, windowEnd(people, seenMs), endMs - GRACE_MS);
-  }
-  let openMs = 0;
-  for (const { day, fromMs, toMs } of daysWithin(calendar, people, eitherMs, atMs)) {
-    for (const { startMs, endMs } of openSpans(day)) {
-      openMs += Math.max(0, Math.min(toMs, endMs) - Math.max(fromMs, startMs));
-    }
   }
   return {
     people: usualSince(PEOPLE, eitherMs, atMs),
@@ -76,8 +88,119 @@ export function usualPeople(past: SitePast, today: CountsToday): UsualPeople {
     entriesLastHour: usual(past, people, ENTRIES, minuteMs - HOUR_MS, minuteMs),
     entriesToday: usual(past, people, ENTRIES, people.today.startMs, atMs),
     inside: usuallyInside(past, atMs),
-    openSinceLastSeenMs: eitherMs === -Infinity ? undefined : openMs,
+    openSinceLastSeenMs: eitherMs === -Infinity ? undefined : openTime(past, eitherMs, atMs),
   };
+}
+
+/** Returns what was missed. `expected` is {@link usualPeople} of the same arguments. */
+export function missedPeople(past: SitePast, today: CountsToday, expected: UsualPeople): Missed {
+  const { people } = past;
+  const [entryMs, exitMs] = [lastSeen(people, today, 0), lastSeen(people, today, 1)];
+  const fromMs = windowEnd(people, Math.max(entryMs, exitMs));
+  const [entries, exits] = [ENTRIES, EXITS].map((counters) =>
+    expected.people === 0 ? 0 : usual(past, people, counters, fromMs, today.atMs - GRACE_MS),
+  );
+  return {
+    lastEntryMs: entryMs === -Infinity ? undefined : entryMs,
+    lastExitMs: exitMs === -Infinity ? undefined : exitMs,
+    people: Math.max(entries ?? 0, exits ?? 0),
+    earlierEntries: missedEarlier(past, today, 0),
+    earlierExits: missedEarlier(past, today, 1),
+  };
+}
+
+/**
+ * Returns the most that a direction missed today before it counted again. Those of the other direction came in the
+ * same span: before the first visitors, cleaners may be usual.
+ */
+function missedEarlier(past: SitePast, { counts, endMs }: CountsToday, counter: 0 | 1): number {
+  const { day, stepMs, first } = counts;
+  const [own = [], other = []] = [counts.counts[counter], counts.counts[1 - counter]];
+  let [fromMs, otherMs, others, most] = [day.startMs, day.startMs, 0, 0];
+  for (let i = 0; i < own.length; i += 1) {
+    const atMs = day.startMs + (first + i) * stepMs;
+    if (atMs >= endMs) {
+      break;
+    }
+    if (countOf(own, i) > 0) {
+      const spanEndMs = otherMs - GRACE_MS;
+      if (fromMs < spanEndMs && others > most) {
+        const missed = usual(past, past.people, [counter], fromMs, spanEndMs);
+        const came = countWithin(counts, 1 - counter, fromMs, spanEndMs);
+        most = Math.max(most, Math.min(came, missed));
+      }
+      fromMs = windowEnd(past.people, atMs);
+      others = 0;
+    }
+    if (countOf(other, i) > 0) {
+      otherMs = atMs;
+      others += countOf(other, i);
+    }
+  }
+  return most;
+}
+
+/** Returns the counts of one counter in the steps of a day that start within a span. */
+function countWithin(counts: DayCounts, counter: number, fromMs: number, toMs: number): number {
+  const { day, stepMs } = counts;
+  let sum = 0;
+  for (let atMs = fromMs; atMs < toMs; atMs += stepMs) {
+    sum += Math.max(0, countAt(counts, counter, (atMs - day.startMs) / stepMs));
+  }
+  return sum;
+}
+
+/** Returns the entries within the hour before the newest whole minute; undefined if that began on a day that is not known. */
+export function enteredLastHour(
+  past: Past | undefined,
+  { counts, atMs }: CountsToday,
+): number | undefined {
+  const { startMs } = counts.day;
+  const endMinute = (floorToMinute(atMs) - startMs) / MINUTE_MS;
+  const startMinute = endMinute - HOUR_MS / MINUTE_MS;
+  if (startMinute < 0 && past?.today.startMs !== startMs) {
+    return undefined;
+  }
+  let sum = 0;
+  for (let minute = Math.max(0, startMinute); minute < endMinute; minute += 1) {
+    sum += Math.max(0, countInMinute(counts, 0, minute));
+  }
+  return past === undefined || startMinute >= 0
+    ? sum
+    : sum +
+        sumWithin(
+          past,
+          1,
+          0,
+          QUARTERS_PER_DAY + startMinute / MINUTES_PER_QUARTER,
+          QUARTERS_PER_DAY,
+        );
+}
+
+/** Returns the entries and exits after an instant, up to another one. */
+export function countedSince(
+  past: SitePast,
+  today: CountsToday,
+  seenMs: number,
+  untilMs: number,
+): Counts {
+  const until = { ...today, endMs: Math.min(today.endMs, untilMs) };
+  return PEOPLE.map((counter) => countSince(past, until, counter, seenMs));
+}
+
+/** Returns the opening time within a span, back to the start of the past. */
+export function openTime(
+  { people, calendar, openSpans }: SitePast,
+  sinceMs: number,
+  untilMs: number,
+): number {
+  let openMs = 0;
+  for (const { day, fromMs, toMs } of daysWithin(calendar, people, sinceMs, untilMs)) {
+    for (const { startMs, endMs } of openSpans(day)) {
+      openMs += Math.max(0, Math.min(toMs, endMs) - Math.max(fromMs, startMs));
+    }
+  }
+  return openMs;
 }
 
 /**
@@ -235,7 +358,7 @@ function* daysWithin(
  * Returns the end of the window that has an instant: those who leave when a library closes are spread over
  * all of it. Days have whole windows.
  */
-export function windowEnd({ today: { startMs }, windowMs }: Past, atMs: number): number {
+function windowEnd({ today: { startMs }, windowMs }: Past, atMs: number): number {
   return startMs + (Math.floor((atMs - startMs) / windowMs) + 1) * windowMs;
 }
 

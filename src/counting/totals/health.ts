@@ -8,6 +8,8 @@ export interface Health {
   readonly lastSuccessMs: number | undefined;
   /** When the last poll ended whose values were accepted. */
   readonly acceptedMs: number | undefined;
+  /** When the first failed poll in a row ended; undefined after a successful one. */
+  readonly failingSinceMs: number | undefined;
   /** When the first poll in a row ended whose values were not accepted; undefined if none wait. */
   readonly waitingSinceMs: number | undefined;
   readonly polls: number;
@@ -21,6 +23,7 @@ export const UNPOLLED: Health = {
   up: undefined,
   lastSuccessMs: undefined,
   acceptedMs: undefined,
+  failingSinceMs: undefined,
   waitingSinceMs: undefined,
   polls: 0,
   failures: 0,
@@ -34,6 +37,7 @@ export function succeeded(before: Health, result: PollResult, nowMs: number): He
     ...before,
     up: true,
     lastSuccessMs: nowMs,
+    failingSinceMs: undefined,
     polls: before.polls + 1,
     lastError: undefined,
     ...(result === 'accepted'
@@ -46,7 +50,14 @@ export function succeeded(before: Health, result: PollResult, nowMs: number): He
 export function failed(before: Health, message: string, nowMs: number): Health {
   const { polls, failures } = before;
   const lastError = { message, atMs: nowMs };
-  return { ...before, up: false, polls: polls + 1, failures: failures + 1, lastError };
+  return {
+    ...before,
+    up: false,
+    failingSinceMs: before.failingSinceMs ?? nowMs,
+    polls: polls + 1,
+    failures: failures + 1,
+    lastError,
+  };
 }
 
 /** Returns the health after a poll that was skipped. */

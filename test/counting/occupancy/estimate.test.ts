@@ -46,10 +46,8 @@ describe.each(golden)('$name', ({ weekday, history, minutes, expected }) => {
     expect(model.countVariance).toBeCloseTo(expected.kappa, DIGITS);
     expect(model.departures?.dispersion ?? 0).toBeCloseTo(expected.phi ?? 0, DIGITS);
     expect(model.countVariance === 0).toBe(expected.exact);
-    expect(model).toMatchObject({
-      emptiesAtNight: expected.empties,
-      rejectedDays: expected.deadDays,
-    });
+    expect(model.emptiesAtNight).toBe(expected.empties);
+    expect(model.rejectedDays).toHaveLength(expected.deadDays);
   });
 
   test('estimates as the reference does', () => {
@@ -196,25 +194,17 @@ describe('doors that lose a part of one direction', () => {
     return learnDoors(days, 3);
   }
 
-  test.each<[string, readonly number[], number, number, boolean]>([
-    ['on two days are faulty', [0.6, 0.6], 1, 2, false],
-    ['on three days are unbalanced', [0.6, 0.6, 0.6], 1, 3, true],
-    ['on four days are unbalanced', [0.6, 0.6, 0.6, 0.6], 1, 4, true],
-    ['on five days have another ratio', [0.6, 0.6, 0.6, 0.6, 0.6], 0.6, 0, false],
-    ['on five days, differently, are unbalanced', [0.5, 0.72, 0.5, 0.72, 0.5], 1, 5, true],
-    ['that is more than half of it are unbalanced', Array(28).fill(0.4), 1, 28, true],
-    ['that is all of it are unbalanced', Array(28).fill(0), 1, 28, true],
-    ['until three days ago have the old ratio', [...Array(9).fill(0.6), 1, 1, 1], 1, 0, false],
-    [
-      'until five days ago, for three days, are not unbalanced now',
-      [0.6, 0.6, 0.6, 1, 1, 1, 1, 1],
-      1,
-      3,
-      false,
-    ],
-  ])('%s', (_, shares, share, rejectedDays, isUnbalanced) => {
+  test.each<[string, readonly number[], number, number]>([
+    ['on two days are faulty', [0.6, 0.6], 1, 2],
+    ['on four days are faulty', [0.6, 0.6, 0.6, 0.6], 1, 4],
+    ['on five days have another ratio', [0.6, 0.6, 0.6, 0.6, 0.6], 0.6, 0],
+    ['on five days, differently, are faulty', [0.5, 0.72, 0.5, 0.72, 0.5], 1, 5],
+    ['that is more than half of it are faulty', Array(28).fill(0.4), 1, 28],
+    ['that is all of it are faulty', Array(28).fill(0), 1, 28],
+    ['until three days ago have the old ratio', [...Array(9).fill(0.6), 1, 1, 1], 1, 0],
+  ])('%s', (_, shares, share, rejectedDays) => {
     const model = modelOf(...shares);
-    expect(model).toMatchObject({ rejectedDays, isUnbalanced });
+    expect(model.rejectedDays).toHaveLength(rejectedDays);
     expect(Math.exp(-(model.learnedLogRatio ?? 0))).toBeCloseTo(share * 0.985, 1.5);
   });
 });

@@ -1,0 +1,361 @@
+/** Each problem: just present, just not, and hidden by another one. site.test.ts has them by what was counted. */
+import { describe, expect, test } from 'vitest';
+import {
+  changesOfCustomer,
+  problemsOfCustomer,
+  problemsOfDoors,
+  problemsOfSite,
+} from '../../src/counting/problems.ts';
+import type {
+  CustomerFacts,
+  DeviceFacts,
+  Problem,
+  SiteFacts,
+  StreamFacts,
+} from '../../src/counting/problems.ts';
+import { UNPOLLED } from '../../src/counting/totals/health.ts';
+import type { Health } from '../../src/counting/totals/health.ts';
+import { HOUR_MS, MINUTE_MS } from './fixture.ts';
+
+const NOW_MS = Date.UTC(2026, 10, 25, 14);
+
+/** Returns how long ago each problem began, in minutes. */
+function agesOf(problems: readonly Problem[]): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    problems.map(({ kind, sinceMs }) => [kind, (NOW_MS - sinceMs) / MINUTE_MS]),
+  );
+}
+
+function ago(minutes: number): number {
+  return NOW_MS - minutes * MINUTE_MS;
+}
+
+describe('a customer', () => {
+  const WORKS: CustomerFacts = {
+    refusedMs: undefined,
+    streams: [],
+    unreadableMs: undefined,
+    logins: { missed: 7.9, lastMs: ago(300) },
+  };
+
+  function streamOf(stream: StreamFacts['stream'], health: Partial<Health>): StreamFacts {
+    const intervalMs = stream === 'branch' ? 5 * MINUTE_MS : MINUTE_MS;
+    return { stream, intervalMs, health: { ...UNPOLLED, up: true, ...health } };
+  }
+  function failing(minutes: number, stream: StreamFacts['stream'] = 'people'): StreamFacts {
+    return streamOf(stream, { up: false, lastSuccessMs: ago(minutes), failingSinceMs: ago(1) });
+  }
+  function waiting(minutes: number, stream: StreamFacts['stream'] = 'people'): StreamFacts {
+    return streamOf(stream, { acceptedMs: ago(minutes), waitingSinceMs: ago(1) });
+  }
+
+  test.each<[string, Partial<CustomerFacts>, Readonly<Record<string, number>>, boolean]>([
+    ['nothing', {}, {}, true],
+    ['refused credentials', { refusedMs: ago(9) }, { credentials_refused: 9 }, false],
+    [
+      'refused credentials, which hide the rest',
+      { refusedMs: ago(9), streams: [failing(60)], unreadableMs: ago(2) },
+      { credentials_refused: 9 },
+      false,
+    ],
+    ['a success within five intervals', { streams: [failing(4.99)] }, {}, true],
+    ['a success five intervals ago', { streams: [failing(5)] }, { polls_failing: 5 }, false],
+    ['branches within five intervals', { streams: [failing(24, 'branch')] }, {}, true],
+    ['branches', { streams: [failing(25, 'branch')] }, { polls_failing: 25 }, false],
+    [
+      'no success at all',
+      { streams: [streamOf('people', { up: false, failingSinceMs: ago(6) })] },
+      { polls_failing: 6 },
+      false,
+    ],
+    ['polls of logins alone', { streams: [failing(7, 'logins')] }, { polls_failing: 7 }, true],
+    ['values of 14 minutes ago', { streams: [waiting(14.99)] }, {}, true],
+    ['values of 15 minutes ago', { streams: [waiting(15)] }, { values_unconfirmed: 15 }, false],
+    [
+      'values that were never accepted',
+      { streams: [streamOf('people', { waitingSinceMs: ago(16) })] },
+      { values_unconfirmed: 16 },
+      false,
+    ],
+    [
+      'an old value that does not wait',
+      { streams: [streamOf('people', { acceptedMs: 0 })] },
+      {},
+      true,
+    ],
+    [
+      'polls that fail, which hide what was counted',
+      {
+        streams: [failing(5)],
+        unreadableMs: ago(3),
+        logins: { missed: 90, lastMs: ago(300) },
+      },
+      { polls_failing: 5 },
+      false,
+    ],
+    ['minutes', { unreadableMs: ago(3) }, { minutes_unreadable: 3 }, true],
+    ['8 logins', { logins: { missed: 8, lastMs: ago(200) } }, { no_logins: 200 }, true],
+    ['a login within four weeks', { logins: { missed: 8, lastMs: undefined } }, {}, true],
+  ])('lacks %s', (_name, facts, expected, isCurrent) => {
+    const judgement = problemsOfCustomer({ ...WORKS, ...facts }, NOW_MS);
+    expect(agesOf(judgement.problems)).toEqual(expected);
+    expect(judgement.isCurrent).toBe(isCurrent);
+  });
+
+  test('says when its problems begin without another poll', () => {
+    const streams = [failing(3), waiting(4), streamOf('logins', {})];
+    const changes = changesOfCustomer({ ...WORKS, streams }).filter((atMs) => atMs < Infinity);
+    expect(changes).toEqual([ago(-2), ago(-11)]);
+  });
+});
+
+const USUAL = {
+  people: 0,
+  entries: 0,
+  exits: 0,
+  entriesLastHour: 0,
+  entriesToday: 90,
+  inside: 0,
+  openSinceLastSeenMs: 3 * HOUR_MS,
+};
+const NOTHING_MISSED = {
+  lastEntryMs: ago(180),
+  lastExitMs: ago(190),
+  people: 0,
+  earlierEntries: 0,
+  earlierExits: 0,
+};
+const WORKS: SiteFacts = {
+  counts: { usual: USUAL, missed: NOTHING_MISSED },
+  lastMs: ago(180),
+  rise: undefined,
+  loginMs: undefined,
+  others: undefined,
+  devices: [],
+  doors: [],
+  overCapacityMs: undefined,
+};
+
+/** Facts of a building that missed so many entries and exits since its last count, three hours ago. */
+function missing(passes: number, facts: Partial<SiteFacts> = {}, usual = {}): SiteFacts {
+  const missed = { ...NOTHING_MISSED, people: passes * 0.6 };
+  return { ...WORKS, ...facts, counts: { usual: { ...USUAL, people: passes, ...usual }, missed } };
+}
+
+function missingInDirection(entries: number, exits: number): SiteFacts {
+  return { ...WORKS, counts: { usual: { ...USUAL, entries, exits }, missed: NOTHING_MISSED } };
+}
+
+const DEVICE: DeviceFacts = {
+  lastMs: ago(400),
+  share: 0.1,
+  excess: 4,
+  openMs: 3 * HOUR_MS,
+  passes: 20,
+  people: 11,
+};
+const UNBALANCED: Problem = { kind: 'directions_unbalanced', sinceMs: ago(5_000) };
+const RATIO_OFF: Problem = { kind: 'door_ratio_off', sinceMs: ago(9_000) };
+const IN_USE = { loginMs: ago(165) };
+const DELAYED = { rise: { atMs: ago(60), lastMs: ago(120.5) }, lastMs: ago(60.5) };
+
+describe('a building', () => {
+  test.each<[string, SiteFacts, Readonly<Record<string, number>>]>([
+    ['that works', WORKS, {}],
+    ['with 10 missed and a login 15 minutes later', missing(10, IN_USE), { nobody_counted: 180 }],
+    ['with 9 missed', missing(9.9, IN_USE), {}],
+    ['with a login of those who left', missing(35, { loginMs: ago(166) }), {}],
+    [
+      'with 36 missed in more than 13 hours',
+      missing(36, {}, { openSinceLastSeenMs: 13 * HOUR_MS + 1 }),
+      { nobody_counted: 180 },
+    ],
+    ['with 36 missed in 13 hours', missing(36, {}, { openSinceLastSeenMs: 13 * HOUR_MS }), {}],
+    [
+      'with 36 missed without opening hours',
+      missing(36, {}, { openSinceLastSeenMs: undefined }),
+      {},
+    ],
+    ['with 35 missed in a day', missing(35.9, {}, { openSinceLastSeenMs: 24 * HOUR_MS }), {}],
+    ['with 6 missed entries', missingInDirection(6, 5.9), { entries_missing: 180 }],
+    ['with 6 missed exits', missingInDirection(5.9, 6), { exits_missing: 190 }],
+    ['with a silent device', { ...WORKS, devices: [DEVICE] }, { door_silent: 400 }],
+    ['with a device of few people', { ...WORKS, devices: [{ ...DEVICE, share: 0.09 }] }, {}],
+    ['with a device that was lowered', { ...WORKS, devices: [{ ...DEVICE, excess: 5 }] }, {}],
+    ['with a device silent for less', { ...WORKS, devices: [{ ...DEVICE, openMs: 1 }] }, {}],
+    ['with a device that missed 19', { ...WORKS, devices: [{ ...DEVICE, passes: 19 }] }, {}],
+    [
+      'with two silent devices',
+      { ...WORKS, devices: [DEVICE, { ...DEVICE, lastMs: ago(900) }] },
+      { door_silent: 900 },
+    ],
+    ['with late counts', { ...WORKS, ...DELAYED }, { counts_delayed: 60.5 }],
+    ['with a newer minute', { ...WORKS, ...DELAYED, lastMs: ago(60) }, {}],
+    [
+      'whose counts do not rise any more',
+      { ...WORKS, ...DELAYED, rise: { ...DELAYED.rise, atMs: ago(60.1) } },
+      {},
+    ],
+    [
+      'whose newest count was new',
+      { ...WORKS, lastMs: ago(61), rise: { atMs: ago(1), lastMs: ago(61) } },
+      {},
+    ],
+    ['that is too full', { ...WORKS, overCapacityMs: ago(4) }, { over_capacity: 4 }],
+    [
+      'with doors that differ',
+      { ...WORKS, doors: [UNBALANCED, RATIO_OFF] },
+      { directions_unbalanced: 5_000, door_ratio_off: 9_000 },
+    ],
+    [
+      'that counts nobody, which hides its other doors and its capacity',
+      {
+        ...missing(
+          10,
+          { ...IN_USE, devices: [DEVICE], doors: [UNBALANCED, RATIO_OFF] },
+          { exits: 7 },
+        ),
+        overCapacityMs: ago(4),
+      },
+      { nobody_counted: 180 },
+    ],
+    [
+      'with late counts, which hide that nobody is counted',
+      { ...missing(10, DELAYED, { exits: 7 }), loginMs: NOW_MS },
+      { counts_delayed: 60.5 },
+    ],
+    ['without a past', { ...WORKS, counts: undefined, lastMs: undefined }, {}],
+  ])('%s', (_name, facts, expected) => {
+    expect(agesOf(problemsOfSite(facts, NOW_MS, []).problems)).toEqual(expected);
+  });
+
+  test.each<[string, SiteFacts, boolean, number | undefined]>([
+    ['that works', WORKS, true, 0],
+    ['that counts nobody', missing(10, IN_USE), false, 6],
+    ['that misses exits', missingInDirection(1, 6), false, 6],
+    ['with a silent device', { ...WORKS, devices: [DEVICE] }, false, 11],
+    ['with late counts', { ...WORKS, ...DELAYED }, true, 0],
+    ['whose directions differ', { ...WORKS, doors: [UNBALANCED] }, false, 0],
+    ['whose ratio is off', { ...WORKS, doors: [RATIO_OFF] }, true, 0],
+    [
+      'that missed 6 exits earlier today',
+      { ...WORKS, counts: { usual: USUAL, missed: { ...NOTHING_MISSED, earlierExits: 6 } } },
+      false,
+      0,
+    ],
+    ['without a past', { ...WORKS, counts: undefined }, true, undefined],
+  ])(
+    '%s has counts that are trusted or not, and people missed',
+    (_name, facts, isTrusted, missed) => {
+      expect(problemsOfSite(facts, NOW_MS, [])).toMatchObject({ isTrusted, missed });
+    },
+  );
+});
+
+describe('a branch counts nobody', () => {
+  test.each<[string, readonly (number | undefined)[], Partial<SiteFacts>, boolean]>([
+    ['half of the others did within 50 minutes', [49, 90], {}, true],
+    ['fewer did', [49, 90, 90], {}, false],
+    ['half of the others did 50 minutes ago', [50, 90], {}, false],
+    ['half of the others never did', [undefined, 49], {}, true],
+    ['there is no other one', [], {}, false],
+    ['none of them did and a login came later', [90, undefined], { loginMs: ago(75) }, true],
+    ['none of them did and a login came soon', [90], { loginMs: ago(76) }, false],
+    ['a login came later, and few of them count', [90, 49, 90], { loginMs: ago(10) }, false],
+  ])('where %s: %s', (_name, others, facts, isPresent) => {
+    const seen = others.map((minutes) => (minutes === undefined ? undefined : ago(minutes)));
+    const { problems } = problemsOfSite(missing(10, { ...facts, others: seen }), NOW_MS, []);
+    expect(problems.length === 1).toBe(isPresent);
+  });
+
+  test.each([
+    [5, 1],
+    [4.9, 0],
+  ])('on a day with %d usual entries so far: %d', (entriesToday, count) => {
+    const facts = missing(10, { others: [ago(1)] }, { entriesToday });
+    expect(problemsOfSite(facts, NOW_MS, []).problems).toHaveLength(count);
+  });
+});
+
+describe('a problem lasts', () => {
+  const [nobody] = problemsOfSite(missing(10, IN_USE), NOW_MS, []).problems;
+  const [silent] = problemsOfSite({ ...WORKS, devices: [DEVICE] }, NOW_MS, []).problems;
+  const [exits] = problemsOfSite(missingInDirection(0, 9), NOW_MS, []).problems;
+
+  test.each<[string, Problem | undefined, SiteFacts]>([
+    ['when the silence has become usual', nobody, missing(0)],
+    ['when the evidence has passed', nobody, missing(10)],
+    ['while what is usual is not known', nobody, { ...WORKS, counts: undefined }],
+    ['when nobody was counted for four weeks', nobody, missing(0, { lastMs: undefined })],
+    ['when the count is known by its quarter-hour', nobody, missing(0, { lastMs: ago(166) })],
+    ['when a silent direction has become usual', exits, missingInDirection(0, 0)],
+    [
+      'when a new month begins',
+      silent,
+      { ...WORKS, devices: [{ ...DEVICE, share: 0, people: 0 }] },
+    ],
+  ])('%s, and its number missed does not fall', (_name, before, facts) => {
+    expect(before).toBeDefined();
+    const { problems } = problemsOfSite(facts, NOW_MS + HOUR_MS, before ? [before] : []);
+    expect(problems).toEqual([before]);
+  });
+
+  test.each<[string, Problem | undefined, SiteFacts]>([
+    ['somebody is counted', nobody, missing(0, { lastMs: ago(165) })],
+    [
+      'somebody leaves',
+      exits,
+      { ...WORKS, counts: { usual: USUAL, missed: { ...NOTHING_MISSED, lastExitMs: ago(1) } } },
+    ],
+    [
+      'the device counts',
+      silent,
+      { ...WORKS, devices: [{ ...DEVICE, lastMs: ago(1), passes: 0 }] },
+    ],
+  ])('until %s', (_name, before, facts) => {
+    expect(problemsOfSite(facts, NOW_MS, before ? [before] : []).problems).toEqual([]);
+  });
+
+  test('and counts who is missed meanwhile', () => {
+    const { problems, missed } = problemsOfSite(missing(30), NOW_MS, nobody ? [nobody] : []);
+    expect(problems).toEqual([{ ...nobody, missed: 18 }]);
+    expect(missed).toBe(18);
+  });
+});
+
+describe('doors', () => {
+  const RATIO = { value: 1.12, stddev: 0.05 };
+
+  /** Problems with the number of days ago in place of an instant. */
+  function judge(rejectedDays: readonly number[], ratios: readonly object[] = []) {
+    const model = {
+      rejectedDays,
+      ratios: ratios.map((one, i) => ({ daysAgo: i, ...RATIO, ...one })),
+    };
+    return problemsOfDoors(model, (daysAgo) => -daysAgo).map(({ kind, sinceMs }) => [
+      kind,
+      sinceMs,
+    ]);
+  }
+
+  test('differ on three of the last seven days', () => {
+    expect(judge([20, 7, 2, 1])).toEqual([['directions_unbalanced', -7]]);
+    expect(judge([8, 2, 1])).toEqual([]);
+  });
+
+  test.each<[string, readonly object[], readonly unknown[]]>([
+    ['for three days', [{ daysAgo: 2 }, { daysAgo: 1 }, { daysAgo: 0 }], [['door_ratio_off', -2]]],
+    ['for two days', [{ daysAgo: 1 }, { daysAgo: 0 }], []],
+    ['since a day before closed ones', [{ daysAgo: 9 }], [['door_ratio_off', -9]]],
+    ['but not today', [{ daysAgo: 2 }, { daysAgo: 0, value: 1.09 }], []],
+    [
+      'once more',
+      [{ daysAgo: 4 }, { daysAgo: 3, value: 1 }, { daysAgo: 2 }],
+      [['door_ratio_off', -2]],
+    ],
+    ['by chance', [{ daysAgo: 2, stddev: 0.0601 }], []],
+    ['by too many exits', [{ daysAgo: 2, value: 0.89 }], [['door_ratio_off', -2]]],
+  ])('have a ratio that is off %s', (_name, ratios, expected) => {
+    expect(judge([], ratios)).toEqual(expected);
+  });
+});
