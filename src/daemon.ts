@@ -18,6 +18,7 @@ import { renderCustomers, renderScrape } from './metrics/exposition.ts';
 import { createService } from './service/client.ts';
 import type { Transport } from './service/transport.ts';
 import { BranchDays } from './storage/branch-days.ts';
+import { LastingProblems } from './storage/lasting-problems.ts';
 import { Pasts } from './storage/pasts.ts';
 import { Store } from './storage/store.ts';
 import { createWebServer } from './web/server.ts';
@@ -82,7 +83,8 @@ export function createDaemon(options: DaemonOptions) {
   }
   const branchDays = new BranchDays(store, customers);
   const pasts = new Pasts(store, customers);
-  store.setSources(branchDays, pasts);
+  const problems = new LastingProblems(store, customers, () => clock.nowMs());
+  store.setSources(branchDays, pasts, problems);
   const exporter = new Exporter(loaded.config, {
     clock,
     log,
@@ -92,6 +94,8 @@ export function createDaemon(options: DaemonOptions) {
     restore: (customer) => {
       branchDays.restore(customer);
       pasts.restore(customer);
+      // After its branches, which have problems, too.
+      problems.restore(customer);
     },
   });
   const { exposition } = exporter;

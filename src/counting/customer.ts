@@ -27,8 +27,14 @@ import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
 import { pastDays } from './past/past.ts';
 import type { Past } from './past/past.ts';
 import { usualLogins } from './past/usual.ts';
-import { changesOfCustomer, inOrder, problemsOfCustomer } from './problems.ts';
-import type { CustomerFacts, Problem } from './problems.ts';
+import {
+  changesOfCustomer,
+  inOrder,
+  PROBLEMS,
+  problemsOfCustomer,
+  remembered,
+} from './problems.ts';
+import type { CustomerFacts, Problem, RememberedProblems, StreamFacts } from './problems.ts';
 import { Site } from './site.ts';
 import { CountedStream } from './stream.ts';
 import type { PollOutcome } from './totals/state.ts';
@@ -79,6 +85,8 @@ export class Customer implements MetricsSource {
   #refusedMs: number | undefined;
   /** By the newest values; undefined once they have changed. */
   #judged: Judged | undefined;
+  /** Its own problems, without those of its buildings: of the last judgement; before the first one, as stored. */
+  #ownProblems: readonly Problem[] = [];
   #intervals: PollIntervals = { intervalMs: MINUTE_MS, breakdownIntervalMs: 5 * MINUTE_MS };
 
   constructor(options: CustomerOptions) {
@@ -168,6 +176,9 @@ export class Customer implements MetricsSource {
   credentialsChecked(valid: boolean, nowMs: number): void {
     this.#judged = undefined;
     this.#credentialsValid = valid;
+    if (valid) {
+      this.#ownProblems = this.#ownProblems.filter(({ kind }) => kind !== 'credentials_refused');
+    }
     this.#refusedMs = valid ? undefined : (this.#refusedMs ?? nowMs);
   }
 
@@ -258,14 +269,14 @@ export class Customer implements MetricsSource {
     for (const breakdown of this.breakdowns.configured) {
       streams[breakdown] = { ...this.#healthOf(breakdown), lastSeenMs: undefined };
     }
-    const { problems, isCurrent } = problemsOfCustomer(this.#facts(nowMs), nowMs);
+    const facts = this.#facts(nowMs);
+    const { problems, isCurrent } = problemsOfCustomer(facts, nowMs, this.#ownProblems);
+    if (facts.streams.every(({ health }) => health.up !== undefined)) {
+      this.#ownProblems = problems;
+    }
     const around = { isCurrent, loginMs: this.#streams.logins.days.lastSeenAt(nowMs) };
     const branches = this.#branches?.metricsAt(nowMs, around);
-    const lastPeriodMs = calendar.periodStart(period.month - 1);
-    const devices = this.breakdowns.devicesOf(period.startMs, lastPeriodMs).map((device) => ({
-      ...device,
-      silence: this.#site.silenceOf(device),
-    }));
+    const devices = this.#devicesIn(period);
     const breakdowns = this.breakdowns.metricsAt(
       period.startMs,
       dayStartMs,
@@ -296,7 +307,7 @@ export class Customer implements MetricsSource {
       breakdowns,
       branches,
       streams,
-      validUntilMs: this.#validUntil(nowMs),
+      validUntilMs: this.#validUntil(nowMs, facts),
     };
     const ofBranches = (branches ?? []).flatMap((branch) => branch.problems);
     this.#judged = {
@@ -316,19 +327,52 @@ export class Customer implements MetricsSource {
     return this.#judged?.problems ?? [];
   }
 
+  /** What a restart must know of its problems. Cheap without problems. */
+  get rememberedProblems(): RememberedProblems {
+    const ofSites = this.#branches?.problems ?? [];
+    const own = this.#branches === undefined ? this.#site.problems : [];
+    const all = [[null, [...this.#ownProblems, ...own]] as const, ...ofSites];
+    return new Map(
+      all
+        .map(([key, problems]) => [key, remembered(problems)] as const)
+        .filter(([, problems]) => problems.length > 0),
+    );
+  }
+
+  /** Takes the problems that were stored, before the first poll. */
+  restoreProblems(stored: RememberedProblems): void {
+    const problems = stored.get(null) ?? [];
+    this.#ownProblems = problems.filter(({ kind }) => PROBLEMS[kind].of === 'customer');
+    this.#site.problems = problems.filter(({ kind }) => PROBLEMS[kind].of === 'site');
+    this.#branches?.restoreProblems(stored);
+  }
+
+  #devicesIn(period: CountingPeriod) {
+    if (!this.breakdowns.configured.includes('device')) {
+      return [];
+    }
+    const lastPeriodMs = this.calendar.periodStart(period.month - 1);
+    return this.breakdowns
+      .devicesOf(period.startMs, lastPeriodMs)
+      .map((device) => ({ ...device, silence: this.#site.silenceOf(device) }));
+  }
+
   #facts(nowMs: number): CustomerFacts {
     const { intervalMs, breakdownIntervalMs } = this.#intervals;
     const missedLogins = this.#usualLoginsAt(nowMs);
     const { people, logins } = this.#streams;
-    const streams = [
-      ...this.streams.map((stream) => ({ stream, intervalMs })),
-      ...(this.breakdowns.configured.includes('branch')
-        ? [{ stream: 'branch' as const, intervalMs: breakdownIntervalMs }]
-        : []),
-    ];
+    const streams: StreamFacts[] = this.streams.map((stream) => ({
+      stream,
+      intervalMs,
+      health: this.#healthOf(stream),
+    }));
+    if (this.breakdowns.configured.includes('branch')) {
+      const health = this.#healthOf('branch');
+      streams.push({ stream: 'branch', intervalMs: breakdownIntervalMs, health });
+    }
     return {
       refusedMs: this.#refusedMs,
-      streams: streams.map((one) => ({ ...one, health: this.#healthOf(one.stream) })),
+      streams,
       unreadableMs: people.unreadableMs ?? logins.unreadableMs,
       logins:
         missedLogins === undefined
@@ -373,13 +417,13 @@ export class Customer implements MetricsSource {
   }
 
   /** Periods end with a day. */
-  #validUntil(nowMs: number): number {
+  #validUntil(nowMs: number, facts: CustomerFacts): number {
     const loginsAtMs = this.#streams.logins.days.newest?.atMs ?? Infinity;
     const changes = [
       ...this.#site.changesAfter(nowMs),
       this.calendar.zone.nextTransitionAfter(nowMs),
       loginsAtMs + MAX_OCCUPANCY_AGE_MS + 1,
-      ...changesOfCustomer(this.#facts(nowMs)),
+      ...changesOfCustomer(facts, this.#ownProblems),
       ...(this.#branches?.changesAfter(nowMs) ?? []),
     ];
     return Math.min(...changes.filter((atMs) => atMs > nowMs));

@@ -53,6 +53,8 @@ const LIMITS = {
 } as const;
 
 interface Description {
+  /** Who has it: a building, or the customer as a whole. */
+  readonly of: 'customer' | 'site';
   /** As the status page, the alerts and the dashboards have it. */
   readonly words: string;
   /** Whether the counts of the building are right and new all the same. */
@@ -61,22 +63,34 @@ interface Description {
 
 /** The kinds, in the order in which they are listed: causes first. */
 export const PROBLEMS = {
-  credentials_refused: { words: 'Credentials refused', trusted: false },
-  polls_failing: { words: 'Polls fail', trusted: false },
-  values_unconfirmed: { words: 'Values not confirmed', trusted: false },
-  minutes_unreadable: { words: 'Minutes cannot be read', trusted: true },
-  counts_delayed: { words: 'Counts are late', trusted: true },
-  nobody_counted: { words: 'Nobody is counted', trusted: false },
-  entries_missing: { words: 'No entries are counted', trusted: false },
-  exits_missing: { words: 'No exits are counted', trusted: false },
-  door_silent: { words: 'A door counts nobody', trusted: false },
-  directions_unbalanced: { words: 'Entries and exits do not match', trusted: false },
-  door_ratio_off: { words: 'One direction counts too few', trusted: true },
-  over_capacity: { words: 'More people than the capacity', trusted: true },
-  no_logins: { words: 'Nobody logs in', trusted: true },
+  credentials_refused: { of: 'customer', words: 'Credentials refused', trusted: false },
+  polls_failing: { of: 'customer', words: 'Polls fail', trusted: false },
+  values_unconfirmed: { of: 'customer', words: 'Values not confirmed', trusted: false },
+  minutes_unreadable: { of: 'customer', words: 'Minutes cannot be read', trusted: true },
+  counts_delayed: { of: 'site', words: 'Counts are late', trusted: true },
+  nobody_counted: { of: 'site', words: 'Nobody is counted', trusted: false },
+  entries_missing: { of: 'site', words: 'No entries are counted', trusted: false },
+  exits_missing: { of: 'site', words: 'No exits are counted', trusted: false },
+  door_silent: { of: 'site', words: 'A door counts nobody', trusted: false },
+  directions_unbalanced: { of: 'site', words: 'Entries and exits do not match', trusted: false },
+  door_ratio_off: { of: 'site', words: 'One direction counts too few', trusted: true },
+  over_capacity: { of: 'site', words: 'More people than the capacity', trusted: true },
+  no_logins: { of: 'customer', words: 'Nobody logs in', trusted: true },
 } as const satisfies Record<string, Description>;
 
 export type ProblemKind = keyof typeof PROBLEMS;
+
+/** Remembered over restarts: what counts of today and of the past do not show for as long as these last. */
+const REMEMBERED: ReadonlySet<ProblemKind> = new Set([
+  'credentials_refused',
+  'polls_failing',
+  'values_unconfirmed',
+  'minutes_unreadable',
+  'nobody_counted',
+  'entries_missing',
+  'exits_missing',
+  'door_silent',
+]);
 
 /** In the order of {@link PROBLEMS}. */
 export const PROBLEM_KINDS = Object.keys(PROBLEMS) as readonly ProblemKind[];
@@ -88,9 +102,26 @@ export interface Problem {
   readonly missed?: number;
 }
 
+/**
+ * Problems that a restart must know, by the key of the branch; null for those of the customer and of its only
+ * building. Those without problems are left out.
+ */
+export type RememberedProblems = ReadonlyMap<string | null, readonly Problem[]>;
+
+/** Returns those problems that are remembered over restarts, with whole people. */
+export function remembered(problems: readonly Problem[]): readonly Problem[] {
+  return problems
+    .filter(({ kind }) => REMEMBERED.has(kind))
+    .map(({ missed, ...problem }) =>
+      missed === undefined ? problem : { ...problem, missed: Math.round(missed) },
+    );
+}
+
 /** Returns problems in their order, causes first. */
 export function inOrder(problems: readonly Problem[]): readonly Problem[] {
-  return problems.toSorted((a, b) => PROBLEM_KINDS.indexOf(a.kind) - PROBLEM_KINDS.indexOf(b.kind));
+  return problems.length < 2
+    ? problems
+    : problems.toSorted((a, b) => PROBLEM_KINDS.indexOf(a.kind) - PROBLEM_KINDS.indexOf(b.kind));
 }
 
 /** What is known of the polls of one stream. */
@@ -117,13 +148,36 @@ export interface CustomerJudgement {
   readonly isCurrent: boolean;
 }
 
-/** Returns the problems of a customer, causes first, without those of its buildings. */
-export function problemsOfCustomer(facts: CustomerFacts, nowMs: number): CustomerJudgement {
-  const { refusedMs, streams, unreadableMs, logins } = facts;
+/**
+ * Returns the problems of a customer, causes first, without those of its buildings.
+ *
+ * @param before those of the last judgement: one that lasts keeps its start, also over a restart
+ */
+export function problemsOfCustomer(
+  facts: CustomerFacts,
+  nowMs: number,
+  before: readonly Problem[],
+): CustomerJudgement {
+  const { problems, isCurrent } = judgeCustomer(facts, nowMs, before);
+  return {
+    problems: problems.map((problem) =>
+      problem.kind === 'no_logins'
+        ? problem
+        : (before.find(({ kind }) => kind === problem.kind) ?? problem),
+    ),
+    isCurrent,
+  };
+}
+
+function judgeCustomer(
+  { refusedMs, streams, unreadableMs, logins }: CustomerFacts,
+  nowMs: number,
+  before: readonly Problem[],
+): CustomerJudgement {
   if (refusedMs !== undefined) {
-    return { problems: [{ kind: 'credentials_refused', sinceMs: refusedMs }], isCurrent: false };
+    return { problems: oldest('credentials_refused', [refusedMs]), isCurrent: false };
   }
-  const failing = streams.filter((one) => failsAfter(one) <= nowMs);
+  const failing = streams.filter((one) => failsAfter(one, before) <= nowMs);
   const waiting = streams.filter((one) => !failing.includes(one) && unconfirmedAfter(one) <= nowMs);
   const ofPolls = [
     ...oldest('polls_failing', failing.map(failingSince)),
@@ -144,17 +198,27 @@ export function problemsOfCustomer(facts: CustomerFacts, nowMs: number): Custome
 }
 
 /** Returns the instants at which {@link problemsOfCustomer} changes without a poll, some of them past. */
-export function changesOfCustomer({ streams }: CustomerFacts): readonly number[] {
-  return streams.flatMap((one) => [failsAfter(one), unconfirmedAfter(one)]);
+export function changesOfCustomer(
+  { streams }: CustomerFacts,
+  before: readonly Problem[],
+): readonly number[] {
+  return streams.flatMap((one) => [failsAfter(one, before), unconfirmedAfter(one)]);
 }
 
 function failingSince({ health }: StreamFacts): number {
   return health.lastSuccessMs ?? health.failingSinceMs ?? Infinity;
 }
 
-function failsAfter(facts: StreamFacts): number {
+/** Before the first success of this process, it goes on failing. */
+function failsAfter(facts: StreamFacts, before: readonly Problem[]): number {
   const { health, intervalMs } = facts;
-  return health.up === false ? failingSince(facts) + LIMITS.failedPolls * intervalMs : Infinity;
+  if (health.up !== false) {
+    return Infinity;
+  }
+  const known = before.find(({ kind }) => kind === 'polls_failing');
+  return health.lastSuccessMs === undefined && known !== undefined
+    ? known.sinceMs
+    : failingSince(facts) + LIMITS.failedPolls * intervalMs;
 }
 
 function unconfirmedSince({ health }: StreamFacts): number {
@@ -240,7 +304,7 @@ export function problemsOfSite(
   nowMs: number,
   before: readonly Problem[],
 ): SiteJudgement {
-  const { counts, doors } = facts;
+  const { counts, doors, overCapacityMs } = facts;
   const found = [
     ...countsDelayed(facts, nowMs),
     ...nobodyCounted(facts, nowMs, lasting(before, 'nobody_counted', facts.lastMs)),
@@ -249,25 +313,31 @@ export function problemsOfSite(
     ...doorSilent(facts, before),
     ...doors,
   ];
+  const shown = found.length < 2 ? found : withoutHidden(found);
+  const isTrusted =
+    shown.every(({ kind }) => PROBLEMS[kind].trusted) && !wasMissing(counts?.missed);
+  let missed = counts && Math.max(counts.missed.people, counts.usual.entries, counts.usual.exits);
+  for (const problem of shown) {
+    missed = problem.missed === undefined ? missed : Math.max(missed ?? 0, problem.missed);
+  }
+  return {
+    problems:
+      isTrusted && overCapacityMs !== undefined
+        ? [...shown, ...oldest('over_capacity', [overCapacityMs])]
+        : shown,
+    isTrusted,
+    missed,
+  };
+}
+
+/** Leaves out what follows from late counts, and from doors that all count nobody. */
+function withoutHidden(found: readonly Problem[]): readonly Problem[] {
   const kinds = new Set(found.map(({ kind }) => kind));
-  const shown = found.filter(
+  return found.filter(
     ({ kind }) =>
       !(kinds.has('counts_delayed') && OF_COUNTS.has(kind)) &&
       !(kinds.has('nobody_counted') && OF_DOORS.has(kind)),
   );
-  const isTrusted =
-    shown.every(({ kind }) => PROBLEMS[kind].trusted) && !wasMissing(counts?.missed);
-  const missed = [
-    ...(counts === undefined
-      ? []
-      : [counts.missed.people, counts.usual.entries, counts.usual.exits]),
-    ...shown.flatMap((problem) => problem.missed ?? []),
-  ];
-  return {
-    problems: [...shown, ...oldest('over_capacity', isTrusted ? [facts.overCapacityMs] : [])],
-    isTrusted,
-    missed: missed.length === 0 ? undefined : Math.max(...missed),
-  };
 }
 
 function countsDelayed({ rise, lastMs }: SiteFacts, nowMs: number): readonly Problem[] {

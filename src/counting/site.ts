@@ -74,8 +74,8 @@ export class Site {
   #rise: SiteFacts['rise'];
   /** Today's counts at the newest poll. */
   #sum: { readonly dayMs: number; readonly counts: number } | undefined;
-  /** Of the last judgement. */
-  #problems: readonly Problem[] = [];
+  /** Those of the last judgement; before the first one, those that were stored. */
+  problems: readonly Problem[] = [];
 
   /** `timezone` is that of the opening hours. */
   constructor(calendar: Calendar, timezone: string, description: SiteDescription) {
@@ -214,8 +214,8 @@ export class Site {
       rise: this.#rise,
       doors: this.#learnedAt(nowMs)?.problems ?? [],
     };
-    const judgement = problemsOfSite(facts, nowMs, this.#problems);
-    this.#problems = judgement.problems;
+    const judgement = problemsOfSite(facts, nowMs, this.problems);
+    this.problems = judgement.problems;
     return judgement;
   }
 

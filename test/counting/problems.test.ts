@@ -97,14 +97,14 @@ describe('a customer', () => {
     ['8 logins', { logins: { missed: 8, lastMs: ago(200) } }, { no_logins: 200 }, true],
     ['a login within four weeks', { logins: { missed: 8, lastMs: undefined } }, {}, true],
   ])('lacks %s', (_name, facts, expected, isCurrent) => {
-    const judgement = problemsOfCustomer({ ...WORKS, ...facts }, NOW_MS);
+    const judgement = problemsOfCustomer({ ...WORKS, ...facts }, NOW_MS, []);
     expect(agesOf(judgement.problems)).toEqual(expected);
     expect(judgement.isCurrent).toBe(isCurrent);
   });
 
   test('says when its problems begin without another poll', () => {
     const streams = [failing(3), waiting(4), streamOf('logins', {})];
-    const changes = changesOfCustomer({ ...WORKS, streams }).filter((atMs) => atMs < Infinity);
+    const changes = changesOfCustomer({ ...WORKS, streams }, []).filter((atMs) => atMs < Infinity);
     expect(changes).toEqual([ago(-2), ago(-11)]);
   });
 });

@@ -6,6 +6,7 @@ import { createPast } from '../../src/counting/past/past.ts';
 import type { Past } from '../../src/counting/past/past.ts';
 import { DayCounter, lastSeenIn } from '../../src/counting/rows/day-counts.ts';
 import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
+import { INITIAL_BREAKDOWN } from '../../src/counting/breakdowns/poll-breakdown.ts';
 import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
 import type { Snapshot } from '../../src/counting/totals/state.ts';
 import type { Customer } from '../../src/counting/customer.ts';
@@ -471,6 +472,40 @@ describe('a building that counts nobody', () => {
       problems: [{ kind: 'nobody_counted', missed }],
       missed,
     });
+    const restarted = started(TODAY, historyBefore(TODAY, { 1: [1, 1] }));
+    restarted.restoreProblems(library.rememberedProblems);
+    pollBoth(restarted, 721, TODAY);
+    expect(problemsOf(restarted, 721, TODAY)).toMatchObject({
+      problems: [{ kind: 'nobody_counted', missed: 20 }],
+      missed: 20,
+    });
+  });
+
+  test('has a silent device by its share of the month, since the start of a day without counts', () => {
+    const library = started(TODAY);
+    library.breakdowns.configure({ breakdowns: ['device'], branchNames: {} });
+    poll(library, 600, passes(240, 600, [5, 5]));
+    const snapshot = {
+      period: NOVEMBER,
+      day: TODAY,
+      atMs: TODAY.startMs + 600 * MINUTE_MS,
+      totals: new Map([
+        ['front', [80, 80]],
+        ['side', [20, 20]],
+      ]),
+      today: new Map([['front', [120, 120]]]),
+      droppedKeys: 0,
+    };
+    const state = { ...INITIAL_BREAKDOWN, snapshot };
+    library.breakdownSucceeded('device', { state, result: 'accepted' }, snapshot.atMs);
+    const { problems, missed, isTrusted, breakdowns } = problemsOf(library, 600, TODAY);
+    // A fifth of the 120 who came in.
+    expect(problems).toEqual([{ kind: 'door_silent', sinceMs: TODAY.startMs, missed: 24 }]);
+    expect({ missed, isTrusted }).toEqual({ missed: 24, isTrusted: false });
+    expect(breakdowns.device?.keys.map(({ device }) => device)).toEqual([
+      { lastSeenMs: snapshot.atMs, missed: 0 },
+      { lastSeenMs: TODAY.startMs, missed: 24 },
+    ]);
   });
 
   test('is not judged while polls fail, nor before the first poll', () => {

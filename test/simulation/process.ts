@@ -7,6 +7,7 @@ import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { StoredMark } from '../../src/counting/high-water-marks.ts';
 import type { Exchange } from '../../src/service/transport.ts';
 import { BranchDays } from '../../src/storage/branch-days.ts';
+import { LastingProblems } from '../../src/storage/lasting-problems.ts';
 import { Pasts } from '../../src/storage/pasts.ts';
 import type { StoredDay } from '../../src/storage/database.ts';
 import type { DaySource } from '../../src/storage/store.ts';
@@ -51,7 +52,12 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
     marks.restore(disk.marks);
     const branchDays = new BranchDays(disk, () => exporter.customers);
     const pasts = new Pasts(disk, () => exporter.customers);
-    const writes = delayedWrites(clock, disk, marks, [branchDays, pasts]);
+    const problems = new LastingProblems(
+      disk,
+      () => exporter.customers,
+      () => clock.nowMs(),
+    );
+    const writes = delayedWrites(clock, disk, marks, [branchDays, pasts, problems]);
     const exporter = startExporter(mutated(config), {
       clock,
       random,
@@ -72,20 +78,20 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
       restore: (customer) => {
         pasts.restore(customer);
         const { owner, branches } = customer;
-        if (branches === undefined) {
-          return;
-        }
-        mutation.branches?.(branches);
         const { restored } = mutation;
-        if (restored === undefined) {
-          branchDays.restore(customer);
-          return;
+        if (branches !== undefined) {
+          mutation.branches?.(branches);
         }
-        const restore = branches.restore.bind(branches);
-        branchDays.restore({
-          owner,
-          branches: { state: branches.state, restore: (state) => restore(restored(state)) },
-        });
+        if (branches === undefined || restored === undefined) {
+          branchDays.restore(customer);
+        } else {
+          const restore = branches.restore.bind(branches);
+          branchDays.restore({
+            owner,
+            branches: { state: branches.state, restore: (state) => restore(restored(state)) },
+          });
+        }
+        problems.restore(customer);
       },
     });
     function render(): string {

@@ -13,6 +13,7 @@ import type {
   SiteDescription,
 } from '../customer-metrics.ts';
 import { createPast } from '../past/past.ts';
+import type { Problem, RememberedProblems } from '../problems.ts';
 import { grandTotal, isZero } from '../rows/counts.ts';
 import { lastSeenIn } from '../rows/day-counts.ts';
 import type { CountsToday, DayCounts } from '../rows/day-counts.ts';
@@ -143,6 +144,22 @@ export class BranchSites {
         counters: Object.fromEntries(counters),
       };
     });
+  }
+
+  /** The branches with problems, as last judged or restored. */
+  get problems(): readonly (readonly [key: string, problems: readonly Problem[]])[] {
+    const found: [string, readonly Problem[]][] = [];
+    this.#sites.forEach(({ problems }, key) => {
+      if (problems.length > 0) {
+        found.push([key, problems]);
+      }
+    });
+    return found;
+  }
+
+  /** Takes the problems that were stored, before the first judgement. */
+  restoreProblems(problems: RememberedProblems): void {
+    this.#sites.forEach((site, key) => (site.problems = problems.get(key) ?? []));
   }
 
   /** Returns the instants at which values change without a poll, some of them past. */

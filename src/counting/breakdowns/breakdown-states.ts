@@ -27,7 +27,7 @@ export interface BreakdownSettings {
 /** A people counter in the running counting period. */
 export interface CountedDevice {
   readonly key: string;
-  /** When its total last rose, as far as the high-water marks know. */
+  /** When its total last rose, as far as the high-water marks know; not after the start of a day without counts. */
   readonly lastMs: number;
   /** When it was last read. */
   readonly untilMs: number;
@@ -134,7 +134,10 @@ export class Breakdowns {
         ? []
         : {
             key,
-            lastMs: Math.max(...counted.map(({ atMs }) => atMs)),
+            lastMs: Math.min(
+              Math.max(...counted.map(({ atMs }) => atMs)),
+              grandTotal(countsOf(snapshot.today, key)) === 0 ? snapshot.day.startMs : Infinity,
+            ),
             untilMs: snapshot.atMs,
             share: all === 0 ? 0 : total / all,
             excess: exported - total,
