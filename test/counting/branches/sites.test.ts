@@ -224,6 +224,38 @@ describe('values', () => {
   });
 });
 
+test('a branch counts nobody where another one does, unless the polls of their customer fail', async () => {
+  const branches = new SitesFixture({ [NORTH]: OTHERS, [SOUTH]: OTHERS }, at(14));
+  for (let minutes = 0; minutes < 4 * 60; minutes += 15) {
+    for (const key of [NORTH, SOUTH]) {
+      for (const daysAgo of [7, 14, 21, 28]) {
+        branches.record(key, at(10, minutes, daysAgo), [3, 3]);
+      }
+      if (key === SOUTH || minutes <= 30) {
+        branches.record(key, at(10, minutes), [3, 3]);
+      }
+    }
+  }
+  branches.count();
+  await branches.read();
+  while (branches.sites.learn());
+  function problemsOf(isCurrent: boolean) {
+    const metrics = branches.sites.metricsAt(at(14), { isCurrent, loginMs: undefined });
+    return metrics.map(({ key, problems, isTrusted }) => ({ key, problems, isTrusted }));
+  }
+  // From 11:00 to 13:00: the days before are known by hour.
+  const silent = { kind: 'nobody_counted', sinceMs: at(10, 30), missed: 24 };
+  expect(problemsOf(true)).toEqual([
+    { key: NORTH, problems: [silent], isTrusted: false },
+    { key: SOUTH, problems: [], isTrusted: true },
+  ]);
+  expect(problemsOf(false)).toEqual([
+    { key: NORTH, problems: [], isTrusted: false },
+    { key: SOUTH, problems: [], isTrusted: false },
+  ]);
+  expect(branches.sites.problems).toEqual([[NORTH, [silent]]]);
+});
+
 describe('requests', () => {
   test('are none before the first poll, and while keys cannot be parsed', async () => {
     const branches = new SitesFixture({ [NORTH]: OTHERS });
