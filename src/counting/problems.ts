@@ -7,7 +7,8 @@ import { HOUR_MS, MINUTE_MS } from '../base/duration.ts';
 import type { Stream } from '../base/model.ts';
 import type { DoorModel } from './occupancy/door-model.ts';
 import { QUARTER_MS } from './occupancy/door-model.ts';
-import type { Missed, UsualPeople } from './past/usual.ts';
+import type { Missed } from './past/missed.ts';
+import type { UsualPeople } from './past/usual.ts';
 import type { Health } from './totals/health.ts';
 
 /**

@@ -18,16 +18,11 @@ import type { LearnedDoors } from './occupancy/door-model.ts';
 import { estimateInside } from './occupancy/estimate.ts';
 import type { Estimate } from './occupancy/estimate.ts';
 import type { CountsToday } from './rows/day-counts.ts';
+import { missedPeople } from './past/missed.ts';
 import { daysBefore, pastDays } from './past/past.ts';
 import type { Past } from './past/past.ts';
 import { aboveSince, CURVE_STEP_MS, occupancyAt, occupancyCurve } from './occupancy/occupancy.ts';
-import {
-  countedSince,
-  enteredLastHour,
-  missedPeople,
-  openTime,
-  usualPeople,
-} from './past/usual.ts';
+import { countedSince, enteredLastHour, openTime, usualPeople } from './past/usual.ts';
 import type { SitePast } from './past/usual.ts';
 import { problemsOfDoors, problemsOfSite } from './problems.ts';
 import type { DeviceFacts, Problem, SiteFacts, SiteJudgement } from './problems.ts';

@@ -43,20 +43,8 @@ export interface UsualPeople {
   readonly openSinceLastSeenMs: number | undefined;
 }
 
-/** What was counted last at a poll of people, and what was missed. Numbers of people. */
-export interface Missed {
-  /** Start of the newest step with an entry, or an exit, within four weeks. */
-  readonly lastEntryMs: number | undefined;
-  readonly lastExitMs: number | undefined;
-  /** Since the last of both: of the entries and the exits that are usual, the larger number. */
-  readonly people: number;
-  /** The most of one direction in a span of today that is over, in which the other one counted. */
-  readonly earlierEntries: number;
-  readonly earlierExits: number;
-}
-
 /** Every span ends so much earlier: people come late, and so do records. */
-const GRACE_MS = HOUR_MS;
+export const GRACE_MS = HOUR_MS;
 const DAYS_PER_WEEK = 7;
 
 const ENTRIES = [0];
@@ -92,56 +80,13 @@ export function usualPeople(past: SitePast, today: CountsToday): UsualPeople {
   };
 }
 
-/** Returns what was missed. `expected` is {@link usualPeople} of the same arguments. */
-export function missedPeople(past: SitePast, today: CountsToday, expected: UsualPeople): Missed {
-  const { people } = past;
-  const [entryMs, exitMs] = [lastSeen(people, today, 0), lastSeen(people, today, 1)];
-  const fromMs = windowEnd(people, Math.max(entryMs, exitMs));
-  const [entries, exits] = [ENTRIES, EXITS].map((counters) =>
-    expected.people === 0 ? 0 : usual(past, people, counters, fromMs, today.atMs - GRACE_MS),
-  );
-  return {
-    lastEntryMs: entryMs === -Infinity ? undefined : entryMs,
-    lastExitMs: exitMs === -Infinity ? undefined : exitMs,
-    people: Math.max(entries ?? 0, exits ?? 0),
-    earlierEntries: missedEarlier(past, today, 0),
-    earlierExits: missedEarlier(past, today, 1),
-  };
-}
-
-/**
- * Returns the most that a direction missed today before it counted again. Those of the other direction came in the
- * same span: before the first visitors, cleaners may be usual.
- */
-function missedEarlier(past: SitePast, { counts, endMs }: CountsToday, counter: 0 | 1): number {
-  const { day, stepMs, first } = counts;
-  const [own = [], other = []] = [counts.counts[counter], counts.counts[1 - counter]];
-  let [fromMs, otherMs, others, most] = [day.startMs, day.startMs, 0, 0];
-  for (let i = 0; i < own.length; i += 1) {
-    const atMs = day.startMs + (first + i) * stepMs;
-    if (atMs >= endMs) {
-      break;
-    }
-    if (countOf(own, i) > 0) {
-      const spanEndMs = otherMs - GRACE_MS;
-      if (fromMs < spanEndMs && others > most) {
-        const missed = usual(past, past.people, [counter], fromMs, spanEndMs);
-        const came = countWithin(counts, 1 - counter, fromMs, spanEndMs);
-        most = Math.max(most, Math.min(came, missed));
-      }
-      fromMs = windowEnd(past.people, atMs);
-      others = 0;
-    }
-    if (countOf(other, i) > 0) {
-      otherMs = atMs;
-      others += countOf(other, i);
-    }
-  }
-  return most;
-}
-
 /** Returns the counts of one counter in the steps of a day that start within a span. */
-function countWithin(counts: DayCounts, counter: number, fromMs: number, toMs: number): number {
+export function countWithin(
+  counts: DayCounts,
+  counter: number,
+  fromMs: number,
+  toMs: number,
+): number {
   const { day, stepMs } = counts;
   let sum = 0;
   for (let atMs = fromMs; atMs < toMs; atMs += stepMs) {
@@ -309,7 +254,7 @@ function usuallyInside({ people, openSpans }: SitePast, atMs: number): number {
 }
 
 /** Returns the start of the newest step with counts; -Infinity if there is none within four weeks. */
-function lastSeen(history: Past, { counts, endMs }: CountsToday, counter: number): number {
+export function lastSeen(history: Past, { counts, endMs }: CountsToday, counter: number): number {
   return lastSeenIn(counts, endMs, counter) ?? history.lastSeenMs[counter] ?? -Infinity;
 }
 
@@ -368,7 +313,7 @@ function* daysWithin(
  * Returns the end of the window that has an instant: those who leave when a library closes are spread over
  * all of it. Days have whole windows.
  */
-function windowEnd({ today: { startMs }, windowMs }: Past, atMs: number): number {
+export function windowEnd({ today: { startMs }, windowMs }: Past, atMs: number): number {
   return startMs + (Math.floor((atMs - startMs) / windowMs) + 1) * windowMs;
 }
 
