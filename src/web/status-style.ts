@@ -49,7 +49,7 @@ tr.warns { box-shadow: inset 3px 0 var(--wait); }
 tr.bad { background: var(--bad-soft); box-shadow: inset 3px 0 var(--bad); }
 .badge { display: inline-block; margin-top: .25rem; padding: 0 .5rem; border: 1px solid; border-radius: 1rem;
   font-size: .8rem; font-weight: 600; white-space: nowrap; }
-.problem { display: block; } .problem small { display: inline; }
+.problem { display: block; } .problem .badge { white-space: normal; }
 .badge.bad { color: var(--bad); background: var(--bad-soft); }
 .badge.wait { color: var(--wait); background: var(--wait-soft); }
 .state span { white-space: nowrap; font-weight: 600; }

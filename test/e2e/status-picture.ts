@@ -10,10 +10,10 @@ const PICTURES = [
 ] as const;
 
 const demo = await startDemo();
-// Three libraries, and two branches of a fourth: their history takes ten minutes, at one request a second.
-for (let estimates = 0; estimates < 5; await sleep(5_000)) {
+// The history of branches takes ten minutes, at one request a second.
+for (let learned = 0; learned < 2; await sleep(5_000)) {
   const text = await (await fetch(`${demo.url}/metrics`)).text();
-  estimates = text.match(/^library_occupancy_estimate_people\{/gm)?.length ?? 0;
+  learned = text.match(/^library_door_count_ratio\{.*branch=/gm)?.length ?? 0;
 }
 const browser = await launchBrowser();
 for (const { name, width, height, colorScheme } of PICTURES) {

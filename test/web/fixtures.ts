@@ -201,8 +201,11 @@ const KINDS: readonly CustomerChanges[] = [
     ...problem('over_capacity', 2),
   },
   { ...polled({ waitingSinceMs: NOW_MS - 27 * HOUR_MS }), ...problem('values_unconfirmed', 27) },
-  { ...problem('nobody_counted', 17, 1_040), inside: undefined },
-  withDevices({ 'first-floor': [0, 0], 'ground-floor': [0, 0], 'car-park': [12, 11] }),
+  {
+    ...withDevices({ 'first-floor': [0, 0], 'ground-floor': [0, 0], 'car-park': [12, 11] }),
+    ...problem('nobody_counted', 17, 1_040),
+    inside: undefined,
+  },
   withBranches(
     {
       name: 'Main Library',
