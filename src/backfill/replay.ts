@@ -21,7 +21,7 @@ import { INITIAL_STATE } from '../counting/totals/state.ts';
 import type { Snapshot } from '../counting/totals/state.ts';
 import { replayBranches } from './branches.ts';
 import type { BranchHistory } from './branches.ts';
-import type { MinuteHistory } from './read-minutes.ts';
+import type { PastCounts } from '../counting/past/read-past.ts';
 import { LAST_SECOND_MS } from './targets.ts';
 import type { BackfillTarget } from './targets.ts';
 
@@ -29,7 +29,7 @@ export interface PeriodHistory extends Pick<BackfillTarget, 'calendar' | 'descri
   readonly config: Pick<CustomerConfig, 'name' | 'timezone'>;
   readonly period: CountingPeriod;
   /** Each from the start of the period on. */
-  readonly streams: Readonly<Partial<Record<MinuteStream, MinuteHistory>>>;
+  readonly streams: Readonly<Partial<Record<MinuteStream, PastCounts>>>;
   /**
    * The days before the first one with a sample, up to the start of the period, from which follow the
    * estimate and what is usual. A stream without them has neither.
@@ -111,7 +111,7 @@ interface ReplayedDay {
   readonly totalsBefore: Counts;
 }
 
-function replayedDays(stream: MinuteStream, history: MinuteHistory): readonly ReplayedDay[] {
+function replayedDays(stream: MinuteStream, history: PastCounts): readonly ReplayedDay[] {
   let totals: Counts = COUNTERS[stream].map(() => 0);
   return history.days.map((counted) => {
     const replayed = { counted, totalsBefore: totals };

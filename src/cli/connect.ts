@@ -20,7 +20,7 @@ import type { Config } from '../config/types.ts';
 import { grandTotal, isZero } from '../counting/rows/counts.ts';
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';
 import type { Past } from '../counting/past/past.ts';
-import { readPast } from '../counting/past/read-past.ts';
+import { readFourWeeks } from '../counting/past/read-four-weeks.ts';
 import { streamContext } from '../counting/customer-poll.ts';
 import { diagnoseStream } from '../counting/check/diagnose.ts';
 import type { DayAgreement, StreamDiagnosis } from '../counting/check/diagnose.ts';
@@ -144,7 +144,7 @@ async function readCustomer(
     if (stream === 'people') {
       const today = calendar.dayAt(systemClock.nowMs());
       const source = { query, stream, calendar, keyTimes: context.keyTimes };
-      const past = await readPast(source, today).catch(serviceErrorOf);
+      const past = await readFourWeeks(source, today).catch(serviceErrorOf);
       // A failure leaves the doors unknown, as it does in the exporter.
       if (!(past instanceof ServiceError)) {
         customer.pastRead(stream, past);
