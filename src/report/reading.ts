@@ -3,7 +3,6 @@ import { ServiceError } from '../base/errors.ts';
 import { MINUTE_STREAMS } from '../base/model.ts';
 import type { KeyTimes, MinuteStream } from '../base/model.ts';
 import { readByKey } from '../counting/breakdowns/poll-breakdown.ts';
-import { readWindows } from '../counting/breakdowns/read-windows.ts';
 import { contains, spanOf } from '../counting/calendar/calendar.ts';
 import type { Span } from '../counting/calendar/calendar.ts';
 import { readPast } from '../counting/past/read-past.ts';
@@ -14,6 +13,7 @@ import type { DayCounts } from '../counting/rows/day-counts.ts';
 import { isForced, readChunks, sumChunks, WindowReader } from '../counting/rows/window-reader.ts';
 import type { Query, WindowResponse } from '../counting/rows/window-reader.ts';
 import type { CustomerPlan } from './plan.ts';
+import { readWindows } from './windows.ts';
 
 /** The key of a customer as a whole. */
 export const WHOLE = '';

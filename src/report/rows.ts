@@ -1,12 +1,12 @@
 /** The rows of a report: one for each customer, branch or device and each period. */
 import { HOUR_MS } from '../base/duration.ts';
 import { compareKeys } from '../counting/breakdowns/poll-breakdown.ts';
-import { sumOf } from '../counting/breakdowns/read-windows.ts';
 import type { Span } from '../counting/calendar/calendar.ts';
 import type { CustomerPlan } from './plan.ts';
 import type { Day, Period } from './periods.ts';
 import { WHOLE } from './reading.ts';
 import type { CustomerReading } from './reading.ts';
+import { sumOf } from './windows.ts';
 
 /** What is not known, or not asked for, is undefined. */
 export interface ReportRow {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { CountsByKey } from '../../../src/counting/rows/counts.ts';
-import { readWindows } from '../../../src/counting/breakdowns/read-windows.ts';
+import type { CountsByKey } from '../../src/counting/rows/counts.ts';
+import { readWindows } from '../../src/report/windows.ts';
 
 const HOUR_MS = 3_600_000;
 const WINDOWS = [0, 1, 2].map((hour) => ({ startMs: hour * HOUR_MS, endMs: (hour + 1) * HOUR_MS }));

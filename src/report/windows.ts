@@ -1,11 +1,11 @@
 /** Reads what was counted in consecutive windows, by key: a branch, a device, or the customer as a whole. */
-import { MINUTE_MS } from '../../base/duration.ts';
-import { inParallel } from '../../base/parallel.ts';
-import { spanOf } from '../calendar/calendar.ts';
-import type { Span } from '../calendar/calendar.ts';
-import { areEqual, grandTotal, minus, plus } from '../rows/counts.ts';
-import type { Counts, CountsByKey } from '../rows/counts.ts';
-import { countsOf } from './poll-breakdown.ts';
+import { MINUTE_MS } from '../base/duration.ts';
+import { inParallel } from '../base/parallel.ts';
+import { countsOf } from '../counting/breakdowns/poll-breakdown.ts';
+import { spanOf } from '../counting/calendar/calendar.ts';
+import type { Span } from '../counting/calendar/calendar.ts';
+import { areEqual, grandTotal, minus, plus } from '../counting/rows/counts.ts';
+import type { Counts, CountsByKey } from '../counting/rows/counts.ts';
 
 const OVERLAP_MS = 2 * MINUTE_MS;
 /** Requests of one customer at the same time. */
