@@ -28,7 +28,7 @@ import type { DayCounts } from '../counting/rows/day-counts.ts';
 import type { Query } from '../counting/rows/window-reader.ts';
 import { isOver } from './targets.ts';
 
-export interface BranchHistory {
+export interface BranchPast {
   readonly keys: readonly string[];
   /** The days that reach into the range, as far as it goes. */
   readonly days: readonly BranchDay[];
@@ -42,13 +42,13 @@ export interface BranchHistory {
  * @param counted the customer's days from the start of the period on
  * @param countedBefore those before, as many as the estimate needs; undefined if they are unknown
  */
-export async function readBranchHistory(
+export async function readBranchPast(
   calendar: Calendar,
   range: Span,
   counted: readonly DayCounts[],
   countedBefore: readonly DayCounts[] | undefined,
   query: Query,
-): Promise<BranchHistory> {
+): Promise<BranchPast> {
   let keys: readonly string[] = [];
 
   async function readDay(counts: DayCounts, stepMs: number): Promise<BranchDay> {
@@ -93,7 +93,7 @@ export function replayBranches(
   calendar: Calendar,
   timezone: string,
   descriptions: BranchDescriptions,
-  { keys, days, daysBefore }: BranchHistory,
+  { keys, days, daysBefore }: BranchPast,
 ): (atMs: number) => readonly BranchMetrics[] {
   const sites = new BranchSites(calendar, timezone, descriptions);
   /** By day, the newest first. */

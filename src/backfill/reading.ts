@@ -3,7 +3,7 @@ import type { ServiceError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { AggregatedResponse, KeyTimes, MinuteStream, WindowQuery } from '../base/model.ts';
 import { accessOf } from '../config/credentials.ts';
-import { readBranchHistory } from './branches.ts';
+import { readBranchPast } from './branches.ts';
 import { readBranchTotals } from './branch-totals.ts';
 import type { BranchTotals } from './branch-totals.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../base/duration.ts';
@@ -13,17 +13,17 @@ import type { PastCounts, PastSource } from '../counting/past/read-past.ts';
 import { spanOf } from '../counting/calendar/calendar.ts';
 import type { Span } from '../counting/calendar/calendar.ts';
 import type { DayCounts } from '../counting/rows/day-counts.ts';
-import type { PeriodHistory } from './replay.ts';
+import type { PeriodPast } from './replay.ts';
 import type { CustomerClient, Service } from '../service/types.ts';
 import type { BackfillTarget, MonthPart } from './targets.ts';
 
-export interface PartHistory extends Pick<PeriodHistory, 'streams' | 'daysBefore' | 'branches'> {
+export interface PartPast extends Pick<PeriodPast, 'streams' | 'daysBefore' | 'branches'> {
   /** Undefined for a customer that is one building. */
   readonly branchTotals: BranchTotals | undefined;
 }
 
 /** Rejects with a ServiceError unless everything was read. */
-export type ReadPart = (part: MonthPart) => Promise<PartHistory>;
+export type ReadPart = (part: MonthPart) => Promise<PartPast>;
 
 /** Enough for an outage of some minutes, and for any Retry-After. */
 const MAX_ATTEMPTS = 18;
@@ -78,7 +78,7 @@ export function createReader(
     }
     const branches =
       isByBranch && streams.people !== undefined
-        ? await readBranchHistory(
+        ? await readBranchPast(
             calendar,
             { startMs: firstDay.startMs, endMs: range.endMs },
             streams.people.days,

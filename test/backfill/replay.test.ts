@@ -6,7 +6,7 @@ import { readPast } from '../../src/counting/past/read-past.ts';
 import type { PastCounts } from '../../src/counting/past/read-past.ts';
 import { readDaysBefore } from '../../src/backfill/reading.ts';
 import { replayPeriod } from '../../src/backfill/replay.ts';
-import type { PeriodHistory } from '../../src/backfill/replay.ts';
+import type { PeriodPast } from '../../src/backfill/replay.ts';
 import { DayCounter } from '../../src/counting/rows/day-counts.ts';
 import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts';
 import { queryFrom } from '../support/responses.ts';
@@ -47,7 +47,7 @@ function at(time: string): number {
 }
 
 /** Totals and today are those of people entered, people exited and logins; last seen of both streams. */
-function replay(times: readonly string[], changes: Partial<PeriodHistory> = {}) {
+function replay(times: readonly string[], changes: Partial<PeriodPast> = {}) {
   const past = replayPeriod(
     {
       ...RIVERSIDE,

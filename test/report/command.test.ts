@@ -206,7 +206,7 @@ test('a month is the last value of the counters that backfill writes for it', as
   const range = ['--from=2025-12-01', '--to=2026-01-01'];
   const report = await new Terminal().run('report', config, ...range, '--format=json');
   const [month] = JSON.parse(report.out) as Readonly<Record<string, unknown>>[];
-  const folder = join(environment.workspace.folder, 'history');
+  const folder = join(environment.workspace.folder, 'past');
   const times = ['--from=2025-12-01T04:00', '--to=2026-01-01T04:00'];
   const { status } = await new Terminal().run('backfill', config, ...times, `--output=${folder}`);
   expect(status).toBe(0);
