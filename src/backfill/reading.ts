@@ -55,11 +55,17 @@ export function createReader(
     const span = { startMs, endMs: Math.ceil(range.endMs / MINUTE_MS) * MINUTE_MS };
     const firstDay = calendar.dayAt(range.startMs);
     const streams: Partial<Record<MinuteStream, PastCounts>> = {};
+    const before: Partial<Record<MinuteStream, readonly DayCounts[]>> = {};
     await Promise.all(
       config.streams.map(async (stream) => {
-        const counts = await readPast({ query, stream, calendar, keyTimes }, span, 'minute');
-        if (counts !== undefined) {
-          streams[stream] = counts;
+        const source = { query, stream, calendar, keyTimes };
+        const counted = await readPast(source, span, 'minute');
+        const days = await readDaysBefore(source, firstDay, startMs);
+        if (counted !== undefined) {
+          streams[stream] = counted;
+        }
+        if (days !== undefined) {
+          before[stream] = days;
         }
       }),
     );
@@ -68,14 +74,6 @@ export function createReader(
     const branchTotals = isByBranch
       ? await readBranchTotals(calendar, exact, range.startMs, query)
       : undefined;
-    const before: Partial<Record<MinuteStream, readonly DayCounts[]>> = {};
-    for (const stream of config.streams) {
-      const source = { query, stream, calendar, keyTimes };
-      const days = await readDaysBefore(source, firstDay, startMs);
-      if (days !== undefined) {
-        before[stream] = days;
-      }
-    }
     const branches =
       isByBranch && streams.people !== undefined
         ? await readBranchPast(

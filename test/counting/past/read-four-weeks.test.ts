@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../../src/base/errors.ts';
 import type { AggregatedResponse } from '../../../src/base/model.ts';
 import { readFourWeeks } from '../../../src/counting/past/read-four-weeks.ts';
-import { readPast } from '../../../src/counting/past/read-past.ts';
 import { learnDoors } from '../../../src/counting/occupancy/door-model.ts';
 import type { DoorModel } from '../../../src/counting/occupancy/door-model.ts';
 import { pastDays } from '../../../src/counting/past/past.ts';
@@ -111,16 +110,6 @@ describe('the doors are learned from the 28 days before today', () => {
       ...older,
       'minute',
     ]);
-  });
-
-  test('by minute alone where only two days are missing', async () => {
-    const service = libraryOf({});
-    const requests: Requested[] = [];
-    const query = queryFrom((question) => service.respond(question, NOW_MS), requests);
-    const span = { startMs: TODAY.startMs - 2 * DAY_MS, endMs: TODAY.startMs };
-    const past = await readPast({ ...SOURCE, query }, span, 'quarter');
-    expect(past?.days.map(({ day }) => day.endMs)).toEqual([TODAY.startMs - DAY_MS, TODAY.startMs]);
-    expect(requests.map(({ aggregation }) => aggregation)).toEqual(['day', 'minute']);
   });
 });
 

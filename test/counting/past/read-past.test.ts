@@ -3,6 +3,7 @@
  * service, and each day has its own counts.
  */
 import { expect, test } from 'vitest';
+import type { AggregatedResponse } from '../../../src/base/model.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { grandTotal, plus } from '../../../src/counting/rows/counts.ts';
@@ -14,6 +15,7 @@ import { Zone } from '../../../src/counting/calendar/zone.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
 import { ALWAYS_OPEN, OFFICE_HOURS } from '../../../src/simulator/libraries.ts';
 import { pick } from '../../../src/simulator/chance.ts';
+import { CALENDAR } from '../../support/owner.ts';
 import { queryFrom } from '../../support/responses.ts';
 import type { Requested } from '../../support/responses.ts';
 import { fittingKeyTimes, MINUTE_KEYS, SimulatedPeople } from '../../support/simulated-people.ts';
@@ -83,35 +85,24 @@ test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
   },
 );
 
-test('rejects minutes of which a key cannot be parsed, and names it', async () => {
-  const calendar = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
-  const span = { startMs: calendar.dayAt(NOW_MS).startMs, endMs: NOW_MS };
-  const service = new SimulatedPeople({ minuteKey: { form: 'opaque' } });
-  service.record(NOW_MS - 5 * 3_600_000, [1, 0]);
-  const query = queryFrom((question) => service.respond(question, NOW_MS));
-  const source = { query, stream: 'people', calendar, keyTimes: 'local' } as const;
-  await expect(readPast(source, span, 'minute')).rejects.toMatchObject({
-    reason: 'malformed',
-    message: expect.stringMatching(/^minute keys unreadable: "bucket \w+"$/) as string,
-  });
-});
+const DAY = CALENDAR.dayAt(NOW_MS - DAY_MS);
 
-/** A day with ten entries, in a service whose response of some number, from 1 on, lacks its first row. */
-async function readLowered(resolution: Resolution, lowered: number) {
-  const calendar = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
-  const day = calendar.dayAt(NOW_MS - DAY_MS);
-  const service = new SimulatedPeople({});
-  for (let hour = 1; hour <= 10; hour += 1) {
-    service.record(day.startMs + hour * 3_600_000, [1, 0]);
-  }
+/** Reads a day from a service with a row at each of these times. */
+async function readDay(
+  resolution: Resolution,
+  timesMs: readonly number[],
+  change: (response: AggregatedResponse, request: number) => AggregatedResponse = (same) => same,
+) {
   const requests: Requested[] = [];
-  const query = queryFrom((question) => {
-    const response = service.respond(question, NOW_MS);
-    return requests.length === lowered ? { ...response, rows: response.rows.slice(1) } : response;
-  }, requests);
-  const source = { query, stream: 'people', calendar, keyTimes: 'local' } as const;
-  const past = await readPast(source, day, resolution);
-  return { past, read: requests.map(({ aggregation }) => aggregation) };
+  const rows = timesMs.map((key) => ({ key, counts: [1, 0] }));
+  const query = queryFrom(
+    ({ aggregation }) => change({ aggregation, rows }, requests.length),
+    requests,
+  );
+  const source = { query, stream: 'people', calendar: CALENDAR, keyTimes: 'local' } as const;
+  const past = await readPast(source, DAY, resolution);
+  const days = past?.days.map(({ counts }) => counts.map(grandTotal));
+  return { past, days, read: requests.map(({ aggregation }) => aggregation) };
 }
 
 test.each<[Resolution, string, number, readonly string[]]>([
@@ -121,24 +112,21 @@ test.each<[Resolution, string, number, readonly string[]]>([
   ['minute', 'the minutes', 2, ['day', 'minute', 'minute']],
   ['quarter', 'the minutes', 2, ['day', 'minute', 'minute']],
 ])('%s: has all counts if a fault lowers %s', async (resolution, _, lowered, expected) => {
-  const { past, read } = await readLowered(resolution, lowered);
-  expect(past).toMatchObject({ sums: [10, 0], byDay: [10, 0] });
-  expect(past?.days.map(({ counts }) => counts.map(grandTotal))).toEqual([[10, 0]]);
+  const timesMs = [1, 5, 9].map((hours) => DAY.startMs + (hours * DAY_MS) / 24);
+  const { past, days, read } = await readDay(resolution, timesMs, (response, request) =>
+    request === lowered ? { ...response, rows: response.rows.slice(1) } : response,
+  );
+  expect(past).toMatchObject({ sums: [3, 0], byDay: [3, 0] });
+  expect(days).toEqual([[3, 0]]);
   expect(read).toEqual(expected);
 });
 
-test.each<[Resolution, readonly number[]]>([
-  ['minute', [2, 0]],
-  ['quarter', [1, 0]],
-])('%s: rows that are dated before the span count as %j', async (resolution, counts) => {
-  const calendar = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
-  const day = calendar.dayAt(NOW_MS - DAY_MS);
-  const rows = [day.startMs - DAY_MS, day.startMs + DAY_MS / 2].map((key) => {
-    return { key, counts: [1, 0] };
-  });
-  const query = queryFrom(({ aggregation }) => ({ aggregation, rows }));
-  const source = { query, stream: 'people', calendar, keyTimes: 'local' } as const;
-  const past = await readPast(source, day, resolution);
-  expect(past?.sums).toEqual([2, 0]);
-  expect(past?.days.map((one) => one.counts.map(grandTotal))).toEqual([counts]);
+test.each<[Resolution, number]>([
+  ['minute', 3],
+  ['quarter', 1],
+])('%s: of three rows, two of them dated outside, %i are in the day', async (resolution, n) => {
+  const timesMs = [-1, 0.5, 2].map((days) => DAY.startMs + days * DAY_MS);
+  const { past, days } = await readDay(resolution, timesMs);
+  expect(past?.sums).toEqual([3, 0]);
+  expect(days).toEqual([[n, 0]]);
 });
