@@ -97,9 +97,10 @@ export function replayBranches(
 ): (atMs: number) => readonly BranchMetrics[] {
   const sites = new BranchSites(calendar, timezone, descriptions);
   /** By day, the newest first. */
-  const past = days.map((_, i) =>
-    [...(daysBefore ?? []), ...days.slice(0, i)].slice(-HISTORY_DAYS).toReversed(),
-  );
+  const past =
+    daysBefore === undefined
+      ? []
+      : days.map((_, i) => [...daysBefore, ...days.slice(0, i)].slice(-HISTORY_DAYS).toReversed());
   let shown: { readonly day: number; readonly windows: number } | undefined;
   return (atMs) => {
     const day = days.findIndex((one) => contains(one.day, atMs));
@@ -107,14 +108,11 @@ export function replayBranches(
     const windows =
       today?.sums.filter((_, window) => isOver(endMsOf(today, window + 1), atMs)).length ?? 0;
     if (today !== undefined && (day !== shown?.day || windows !== shown.windows)) {
-      shown = { day, windows };
       sites.replay({
-        ...NO_BRANCHES,
-        phase: daysBefore === undefined ? 'reading' : 'complete',
-        keys,
+        ...(day === shown?.day ? sites.state : { ...NO_BRANCHES, keys, past: past[day] ?? [] }),
         today: { ...today, sums: today.sums.slice(0, windows) },
-        past: past[day] ?? [],
       });
+      shown = { day, windows };
     }
     return sites.metricsAt(atMs);
   };

@@ -2,7 +2,7 @@
 import type { Customer } from '../counting/customer.ts';
 import type { CountedDays } from '../counting/past/counted-days.ts';
 import type { Past } from '../counting/past/past.ts';
-import { restorePast, serializePast } from '../counting/past/stored-past.ts';
+import { parseStored, restorePast, serializePast } from '../counting/past/stored-past.ts';
 import type { StoredDay } from './database.ts';
 import type { DaySource, Store } from './store.ts';
 
@@ -31,7 +31,8 @@ export class Pasts implements DaySource {
       this.#stored.set(days, undefined);
       days.restoreFrom(() => {
         const [stored] = this.#store.daysOf(owner, stream);
-        const past = stored && restorePast(calendar, stream, stored.dayStartMs, stored.content);
+        const past =
+          stored && restorePast(calendar, stream, stored.dayStartMs, parseStored(stored.content));
         this.#stored.set(days, past);
         return past;
       });
@@ -55,7 +56,7 @@ export class Pasts implements DaySource {
           dayStartMs: past.today.startMs,
           // Written in pieces: serializing all of 10,000 customers would hold the event loop.
           get content() {
-            return serializePast(calendar, past);
+            return JSON.stringify(serializePast(calendar, past));
           },
         };
       }

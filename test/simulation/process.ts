@@ -71,7 +71,7 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
       },
       restore: (customer) => {
         pasts.restore(customer);
-        const { owner, branches } = customer;
+        const { branches } = customer;
         if (branches === undefined) {
           return;
         }
@@ -83,7 +83,8 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
         }
         const restore = branches.restore.bind(branches);
         branchDays.restore({
-          owner,
+          owner: customer.owner,
+          calendar: customer.calendar,
           branches: { state: branches.state, restore: (state) => restore(restored(state)) },
         });
       },

@@ -1,14 +1,16 @@
 /**
  * The branches of a customer by windows: the service has no minutes of a branch, but the sums of all
  * branches in any window. `update` takes what the customer's own counts say without a request, `plan` says
- * what to request next, `requestSums` asks, `decide` returns the next state. Pure: a restart and a replica
- * have the same sums. docs/occupancy.md explains the method.
+ * what to request next, `requestSums` asks, `decide` returns the next state; `fold` drops the windows of past
+ * days, once the past of each branch has them. Pure: a restart and a replica have the same sums.
+ * docs/occupancy.md explains the method.
  */
 import { MINUTE_MS } from '../../base/duration.ts';
 import { readByKey } from '../breakdowns/poll-breakdown.ts';
 import type { Calendar, Span } from '../calendar/calendar.ts';
-import { HISTORY_DAYS } from '../occupancy/door-model.ts';
 import type { PastDay } from '../occupancy/door-model.ts';
+import { daysBefore } from '../past/past.ts';
+import type { Past } from '../past/past.ts';
 import { anyBelow, areEqual, countOf, grandTotal, minus, plus } from '../rows/counts.ts';
 import type { Counts, CountsByKey } from '../rows/counts.ts';
 import type { CountsToday } from '../rows/day-counts.ts';
@@ -17,10 +19,10 @@ import type { Query } from '../rows/window-reader.ts';
 import {
   addKeys,
   endMsOf,
-  isComplete,
+  hasWindows,
+  isUnread,
   lastSums,
   PAST_WINDOW_MS,
-  restoreDays,
   sumOfKey,
   sumsOf,
   totalOf,
@@ -28,13 +30,13 @@ import {
   WINDOW_MS,
   windowsOf,
 } from './day.ts';
-import type { BranchDay, StoredBranchDay, Sums } from './day.ts';
+import type { BranchDay, FoldedDay, Sums } from './day.ts';
 
 /** The customer's own counts. */
 export interface CustomerCounts {
   /** At the newest accepted poll. */
   readonly today: CountsToday;
-  /** The {@link HISTORY_DAYS} days before, oldest first; undefined while they are not known. */
+  /** The 28 days before, oldest first; undefined while they are not known. */
   readonly past: readonly PastDay[] | undefined;
 }
 
@@ -42,21 +44,16 @@ type CustomerDay = Pick<PastDay, 'stepMs' | 'first' | 'counts'>;
 
 /** Immutable: replaced as a whole. */
 export interface BranchState {
-  /**
-   * `restored` until the first poll: stored days may be those of another time zone or day start. `reading`
-   * while a past day is not known, or has changed; then `complete`.
-   */
-  readonly phase: 'restored' | 'reading' | 'complete';
   /** In the order in which they appeared. */
   readonly keys: readonly string[];
   readonly today: BranchDay | undefined;
   readonly now: SumsNow | undefined;
   /** Start of the newest minute, by key, in which the sums were seen to grow. */
   readonly seenMs: ReadonlyMap<string, number>;
-  /** The {@link HISTORY_DAYS} days before, newest first, known as a whole or not at all; `restored`: some of them. */
-  readonly past: readonly BranchDay[];
-  /** The past day that is being read. */
-  readonly reading: BranchDay | undefined;
+  /** The 28 days before, newest first; before the first poll, those that were stored, and maybe today. */
+  readonly past: readonly (BranchDay | FoldedDay)[];
+  /** By key, with the folded days. The other branches counted nobody in these. */
+  readonly pasts: ReadonlyMap<string, Past>;
 }
 
 /** Today's sums at a request without an end. */
@@ -67,18 +64,16 @@ interface SumsNow {
 }
 
 export const NO_BRANCHES: BranchState = {
-  phase: 'restored',
   keys: [],
   today: undefined,
   now: undefined,
   seenMs: new Map(),
   past: [],
-  reading: undefined,
+  pasts: new Map(),
 };
 
 /** One request, and what it is for. */
 export interface BranchTask {
-  readonly kind: 'window' | 'now';
   readonly branchDay: BranchDay;
   readonly fromMs: number;
   /** Undefined for the sums of now. */
@@ -93,13 +88,6 @@ export interface BranchTask {
 
 /** A window is finished this long after its end: devices send their counts within minutes. */
 const SETTLE_MINUTES = 5;
-
-/** Returns the state of the days that were stored, newest first. The others are read from the service again. */
-export function restoreBranches(stored: readonly StoredBranchDay[]): BranchState {
-  const { keys, days } = restoreDays(stored);
-  const [today, reading] = days.filter((day) => !isComplete(day) && day.stepMs === WINDOW_MS);
-  return { ...NO_BRANCHES, keys, today, past: days.filter(isComplete), reading };
-}
 
 /** Returns the number of windows that are finished at an instant: by the time alone, not by polls. */
 export function finishedWindows(branchDay: BranchDay, endMs: number): number {
@@ -116,7 +104,7 @@ export function update(
 ): BranchState {
   const { counts, endMs } = customer.today;
   const { day } = counts;
-  const isStarted = state.phase !== 'restored' && state.today?.day.startMs === day.startMs;
+  const isStarted = state.today?.day.startMs === day.startMs;
   const started = isStarted ? state : startDay(state, calendar, day);
   const known = started.today ?? unknownDay(day, WINDOW_MS);
   const today = copyWindows(known, finishedWindows(known, endMs), counts);
@@ -125,72 +113,58 @@ export function update(
   const all = counts.counts.map(grandTotal);
   const isQuiet = areEqual(totalOf(last), untilEnd) && areEqual(untilEnd, all);
   const now = isQuiet ? { customer: all, sums: last } : started.now;
-  return updatePast({ ...started, today, now }, customer);
+  const past = started.past.map((known, i) => {
+    const counted = customer.past?.at(-1 - i);
+    return counted === undefined ? known : updatePastDay(known, counted);
+  });
+  const isChanged = past.some((one, i) => one !== started.past[i]);
+  return { ...started, today, now, past: isChanged ? past : started.past };
 }
 
-/** Takes over the days that are known: yesterday is a past day now, and after a restart some may be missing. */
+/** Takes over the days that are known: yesterday is a past day now, and some may be missing. */
 function startDay(state: BranchState, calendar: Calendar, day: Span): BranchState {
-  const days: Span[] = [];
-  for (let before = day; days.length < HISTORY_DAYS;) {
-    before = calendar.dayBefore(before);
-    days.push(before);
-  }
-  const known = [state.today, ...state.past, state.reading]
+  const known = [state.today, ...state.past]
     .filter((one) => one !== undefined)
-    .filter((one) => one.sums.length > 0 && [day, ...days].some((span) => isOf(one, span)));
-  /** A day that was missed is read as those before it. */
-  function unknownPastDay(before: Span): BranchDay {
-    const isAfterQuarters = known.some(
-      (one) => one.stepMs === WINDOW_MS && one.day.startMs < before.startMs,
+    .filter((one) => !hasWindows(one) || one.sums.length > 0);
+  const pastDays = daysBefore(calendar, day).map(({ startMs, endMs }) => {
+    // A day that was missed is read as those before it.
+    const isByQuarter = known.some((one) => one.stepMs === WINDOW_MS && one.day.startMs < startMs);
+    return (
+      known.find((one) => one.day.startMs === startMs) ??
+      unknownDay({ startMs, endMs }, isByQuarter ? WINDOW_MS : PAST_WINDOW_MS)
     );
-    return unknownDay(before, isAfterQuarters ? WINDOW_MS : PAST_WINDOW_MS);
-  }
+  });
+  const today = known.filter(hasWindows).find((one) => one.day.startMs === day.startMs);
   return {
     ...state,
-    today: known.find((one) => isOf(one, day)) ?? unknownDay(day, WINDOW_MS),
+    today: today ?? unknownDay(day, WINDOW_MS),
     now: undefined,
-    past: days.map(
-      (before) =>
-        known.find((one) => isComplete(one) && isOf(one, before)) ?? unknownPastDay(before),
-    ),
-    reading: known.find((one) => !isComplete(one) && !isOf(one, day)),
+    past: pastDays.toReversed(),
   };
 }
 
-function isOf({ day }: BranchDay, { startMs, endMs }: Span): boolean {
-  return day.startMs === startMs && day.endMs === endMs;
+/** A past day is read again if the customer's own sum of it is not what it was when its windows were read. */
+function updatePastDay(known: BranchDay | FoldedDay, counted: CustomerDay): BranchDay | FoldedDay {
+  if (
+    !isUnread(known) &&
+    areEqual(known.customer, countedUntil(known, windowsOf(known), counted))
+  ) {
+    return known;
+  }
+  const unread = isUnread(known) ? known : unknownDay(known.day, known.stepMs);
+  const copied = copyWindows(unread, windowsOf(unread), counted);
+  return isUnread(copied) ? copied : updatePastDay(copied, counted);
 }
 
-/** Finds the newest past day that is not known, or of which the customer's own sum has changed since it was read. */
-function updatePast(state: BranchState, { past: counted }: CustomerCounts): BranchState {
-  if (counted === undefined) {
-    return { ...state, phase: 'reading' };
-  }
-  let { past, reading } = state;
-  for (let i = 0; i < past.length;) {
-    const [known, ofDay] = [past[i], counted.at(-1 - i)];
-    if (known === undefined || ofDay === undefined || isAsRead(known, ofDay)) {
-      i += 1;
-      continue;
-    }
-    const isRead = reading?.day.startMs === known.day.startMs;
-    reading = isRead && reading ? reading : unknownDay(known.day, known.stepMs);
-    reading = copyWindows(reading, windowsOf(reading), ofDay);
-    if (!isComplete(reading)) {
-      return { ...state, phase: 'reading', past, reading };
-    }
-    past = past.with(i, reading);
-    reading = undefined;
-  }
-  return { ...state, phase: 'complete', past, reading: undefined };
+/** Returns whether all days before today are known. */
+export function isPastKnown({ past }: BranchState): boolean {
+  return past.length > 0 && !past.some(isUnread);
 }
 
-function isAsRead(branchDay: BranchDay, counted: CustomerDay): boolean {
-  const { customer } = branchDay;
-  return (
-    isComplete(branchDay) &&
-    areEqual(customer, countedUntil(branchDay, windowsOf(branchDay), counted))
-  );
+/** Returns the state with the pasts of all branches, which have all days before today: their windows are dropped. */
+export function fold(state: BranchState, pasts: ReadonlyMap<string, Past>): BranchState {
+  const past = state.past.map(({ day, stepMs, customer }) => ({ day, stepMs, customer }));
+  return { ...state, past, pasts };
 }
 
 /**
@@ -218,7 +192,7 @@ export function copyWindows(
 
 /** Returns the customer's counts at the end of the first `windows` windows, or some time after it. */
 function countedUntil(
-  branchDay: BranchDay,
+  branchDay: FoldedDay,
   windows: number,
   { stepMs, first, counts }: CustomerDay,
   afterMs = 0,
@@ -229,44 +203,37 @@ function countedUntil(
 }
 
 /** Returns the next request; undefined if there is none. Today comes first, then the newest past day. */
-export function plan(state: BranchState, customer: CustomerCounts): BranchTask | undefined {
-  const { today, past, reading } = state;
-  if (today === undefined || today.day.startMs !== customer.today.counts.day.startMs) {
+export function plan(
+  { today, now, past }: BranchState,
+  customer: CustomerCounts,
+): BranchTask | undefined {
+  const { counts, endMs, lastSeenMs } = customer.today;
+  if (today === undefined || today.day.startMs !== counts.day.startMs) {
     return undefined;
   }
-  const ofToday = planToday(today, state, customer.today);
-  const daysAgo = past.findIndex(({ day }) => day.startMs === reading?.day.startMs);
-  const counted = customer.past?.at(-1 - daysAgo);
-  return ofToday ?? (reading && counted && windowTask(reading, counted));
-}
-
-function planToday(
-  today: BranchDay,
-  { now }: BranchState,
-  { counts, endMs, lastSeenMs }: CountsToday,
-): BranchTask | undefined {
   if (today.sums.length < finishedWindows(today, endMs)) {
     return windowTask(today, counts);
   }
-  const customer = counts.counts.map(grandTotal);
-  return now && areEqual(now.customer, customer)
-    ? undefined
-    : {
-        kind: 'now',
-        branchDay: today,
-        fromMs: today.day.startMs,
-        toMs: undefined,
-        atLeast: larger(totalOf(lastSums(today)), customer),
-        counted: counts,
-        lastSeenMs,
-      };
+  const all = counts.counts.map(grandTotal);
+  if (now === undefined || !areEqual(now.customer, all)) {
+    return {
+      branchDay: today,
+      fromMs: today.day.startMs,
+      toMs: undefined,
+      atLeast: larger(totalOf(lastSums(today)), all),
+      counted: counts,
+      lastSeenMs,
+    };
+  }
+  const unread = past.find(isUnread);
+  const counted = unread && customer.past?.at(-1 - past.indexOf(unread));
+  return counted && windowTask(unread, counted);
 }
 
 /** Returns the request for the sums at the next end. */
 export function windowTask(branchDay: BranchDay, counted: CustomerDay): BranchTask {
   const windows = branchDay.sums.length + 1;
   return {
-    kind: 'window',
     branchDay,
     fromMs: branchDay.day.startMs,
     toMs: endMsOf(branchDay, windows),
@@ -297,18 +264,17 @@ export async function requestSums(
 export function decide(state: BranchState, task: BranchTask, table: CountsByKey): BranchState {
   const keys = addKeys(state.keys, table);
   const sums = sumsOf(keys, table);
-  const { today, reading } = state;
-  if (task.kind === 'now' && task.branchDay.day.startMs === today?.day.startMs) {
-    const customer = task.counted.counts.map(grandTotal);
+  const { today, past } = state;
+  const { branchDay, counted, toMs } = task;
+  if (toMs === undefined && branchDay.day.startMs === today?.day.startMs) {
+    const customer = counted.counts.map(grandTotal);
     return { ...state, keys, now: { customer, sums }, seenMs: seenIn(state, task, keys, sums) };
   }
-  if (task.kind === 'window' && task.branchDay === today) {
+  if (toMs !== undefined && branchDay === today) {
     return { ...state, keys, today: addWindow(task, sums) };
   }
-  if (task.kind === 'window' && task.branchDay === reading) {
-    return { ...state, keys, reading: addWindow(task, sums) };
-  }
-  return { ...state, keys };
+  const place = past.indexOf(branchDay);
+  return { ...state, keys, past: place < 0 ? past : past.with(place, addWindow(task, sums)) };
 }
 
 /** Returns the day of a task with the sums at the next end. */

@@ -12,14 +12,24 @@ import type {
   CounterValues,
   SiteDescription,
 } from '../customer-metrics.ts';
-import { createPast } from '../past/past.ts';
+import { createPast, updateDays } from '../past/past.ts';
+import type { Past } from '../past/past.ts';
 import { grandTotal, isZero } from '../rows/counts.ts';
 import { lastSeenIn } from '../rows/day-counts.ts';
 import type { CountsToday, DayCounts } from '../rows/day-counts.ts';
 import type { Query } from '../rows/window-reader.ts';
 import { Site } from '../site.ts';
-import { countsOfKey, endMsOf, lastSums, NO_SUMS, sumOfKey, WINDOW_MS } from './day.ts';
-import { decide, NO_BRANCHES, plan, requestSums, update } from './plan.ts';
+import {
+  countsOfKey,
+  endMsOf,
+  hasWindows,
+  lastSums,
+  NO_SUMS,
+  sumOfKey,
+  unknownDay,
+} from './day.ts';
+import type { BranchDay } from './day.ts';
+import { decide, fold, isPastKnown, NO_BRANCHES, plan, requestSums, update } from './plan.ts';
 import type { BranchState, BranchTask, CustomerCounts } from './plan.ts';
 
 /** Learning from four weeks takes a millisecond. */
@@ -50,9 +60,9 @@ export class BranchSites {
     return this.#state;
   }
 
-  /** Takes the windows that were stored, unless others are known already. */
+  /** Takes what was stored, unless the branches are counted already. */
   restore(state: BranchState): void {
-    this.#state = this.#state.phase === 'restored' ? state : this.#state;
+    this.#state = this.#state.today === undefined ? state : this.#state;
     this.#addSites();
   }
 
@@ -88,17 +98,18 @@ export class BranchSites {
     return this.plan() !== undefined || this.#unlearned().length > 0;
   }
 
-  /** Learns from the days before, of some branches. Returns whether others are left. */
+  /** Gives some branches their past. Once all have it, drops the windows of past days. Returns whether others are left. */
   learn(): boolean {
     const unlearned = this.#unlearned();
-    const { past } = this.#state;
-    const windowMs = Math.max(WINDOW_MS, ...past.map(({ stepMs }) => stepMs));
     for (const [key, site, day] of unlearned.slice(0, LEARNED_AT_ONCE)) {
-      const days = pastDaysOf(this.#state, this.#calendar, key);
-      site.pastRead(createPast(this.#calendar, day, days, windowMs));
-      this.#learned.set(site, past);
+      site.pastRead(pastOf(this.#state, this.#calendar, day, key));
+      this.#learned.set(site, this.#state.past);
     }
-    return unlearned.length > LEARNED_AT_ONCE;
+    const isDone = unlearned.length <= LEARNED_AT_ONCE;
+    if (isDone && unlearned.length > 0) {
+      this.#fold();
+    }
+    return !isDone;
   }
 
   /** Shows a state of the past, at the end of its windows, and learns from the days before it. */
@@ -148,12 +159,24 @@ export class BranchSites {
 
   /** Returns the branches that have not learned from the days before today, once these are known. */
   #unlearned(): readonly (readonly [key: string, site: Site, day: Span])[] {
-    const { phase, today, past } = this.#state;
-    return today === undefined || phase !== 'complete'
+    const { today, past } = this.#state;
+    return today === undefined || !isPastKnown(this.#state)
       ? []
       : [...this.#sites].flatMap(([key, site]) =>
           this.#learned.get(site) === past ? [] : [[key, site, today.day] as const],
         );
+  }
+
+  #fold(): void {
+    const { past, pasts } = this.#state;
+    const learned = [...this.#sites].flatMap(([key, { days }]) =>
+      days.known === undefined ? [] : [[key, days.known] as const],
+    );
+    if (past.some(hasWindows) || learned.some(([key, known]) => known !== pasts.get(key))) {
+      this.#state = fold(this.#state, new Map(learned));
+      this.#sites.forEach((site) => this.#learned.set(site, this.#state.past));
+      this.#addSites();
+    }
   }
 
   /** Takes a newer state. The days before change no value until they are learned from: most responses are of them. */
@@ -243,14 +266,22 @@ function countsToday(
   );
 }
 
-/** Returns the past days of a key by quarter-hour, oldest first. */
-export function pastDaysOf(
-  { past, keys }: BranchState,
+/** Returns the past of a branch at the start of today, once all days before it are known. */
+export function pastOf(
+  { keys, past, pasts }: BranchState,
   calendar: Calendar,
+  today: Span,
   key: string,
-): readonly DayCounts[] {
+): Past {
   const index = indexOf(keys, key);
-  return past.map((branchDay) => countsOfKey(calendar, branchDay, index)).toReversed();
+  const windowMs = Math.max(...past.map(({ stepMs }) => stepMs));
+  function daysOf(days: readonly BranchDay[]): readonly DayCounts[] {
+    return days.map((branchDay) => countsOfKey(calendar, branchDay, index)).toReversed();
+  }
+  const none = past.map(({ day, stepMs }) => unknownDay(day, stepMs));
+  const known = pasts.get(key) ?? createPast(calendar, today, daysOf(none), windowMs);
+  const days = daysOf(past.filter(hasWindows));
+  return days.length === 0 ? known : updateDays(calendar, known, today, days, windowMs);
 }
 
 /** Returns the place of a key; of an unknown one, a place without counts. */
@@ -260,8 +291,11 @@ function indexOf(keys: readonly string[], key: string): number {
 }
 
 /** Returns the keys that counted anybody in the days that are known. */
-export function countedKeys({ keys, today, past, reading, now }: BranchState): readonly string[] {
-  const days = [today, reading, ...past].filter((branchDay) => branchDay !== undefined);
+export function countedKeys({ keys, today, past, pasts, now }: BranchState): readonly string[] {
+  const days = [today, ...past].filter((one) => one !== undefined).filter(hasWindows);
   const all = [...days.map(lastSums), now?.sums ?? NO_SUMS];
-  return keys.filter((_, index) => all.some((sums) => !isZero(sumOfKey(sums, index))));
+  return keys.filter(
+    (key, index) =>
+      all.some((sums) => !isZero(sumOfKey(sums, index))) || !isZero(pasts.get(key)?.sums ?? []),
+  );
 }

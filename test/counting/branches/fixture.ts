@@ -2,17 +2,21 @@
 import { HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
 import { ServiceError } from '../../../src/base/errors.ts';
 import type { AggregatedResponse } from '../../../src/base/model.ts';
+import { hasWindows } from '../../../src/counting/branches/day.ts';
 import {
   decide,
+  fold,
+  isPastKnown,
   NO_BRANCHES,
   plan,
   requestSums,
   update,
 } from '../../../src/counting/branches/plan.ts';
 import type { BranchState, CustomerCounts } from '../../../src/counting/branches/plan.ts';
-import { branchesToday } from '../../../src/counting/branches/sites.ts';
+import { branchesToday, pastOf } from '../../../src/counting/branches/sites.ts';
 import type { Calendar, Span } from '../../../src/counting/calendar/calendar.ts';
-import { HISTORY_DAYS, QUARTER_MS } from '../../../src/counting/occupancy/door-model.ts';
+import { QUARTER_MS } from '../../../src/counting/occupancy/door-model.ts';
+import { daysBefore, pastDays } from '../../../src/counting/past/past.ts';
 import { grandTotal, plus } from '../../../src/counting/rows/counts.ts';
 import { DayCounter, lastSeenIn } from '../../../src/counting/rows/day-counts.ts';
 import type { Query } from '../../../src/counting/rows/window-reader.ts';
@@ -72,11 +76,7 @@ export class BranchFixture {
   /** Returns the customer's counts, which have what has arrived. */
   customer(): CustomerCounts {
     const { day } = this;
-    const past: Span[] = [];
-    for (let before = day; past.length < HISTORY_DAYS;) {
-      before = this.calendar.dayBefore(before);
-      past.unshift(before);
-    }
+    const past = daysBefore(this.calendar, day);
     const known = this.#known();
     const before = known.filter(({ atMs }) => atMs < day.startMs);
     const key = `${day.startMs} ${before.length}`;
@@ -100,6 +100,11 @@ export class BranchFixture {
     return { today, past: this.#past.days };
   }
 
+  /** Takes what was stored. */
+  restore(state: BranchState): void {
+    this.state = state;
+  }
+
   /** Polls the customer, and sends requests until none is planned or one fails. Returns how many were sent. */
   async poll(maxRequests = Infinity): Promise<number> {
     const sent = this.requests.length;
@@ -120,7 +125,30 @@ export class BranchFixture {
         break;
       }
     }
+    if (isPastKnown(this.state) && this.state.past.some(hasWindows)) {
+      const { keys } = this.state;
+      const pasts = keys.map(
+        (key) => [key, pastOf(this.state, this.calendar, this.day, key)] as const,
+      );
+      this.state = fold(this.state, new Map(pasts));
+    }
     return this.requests.length - sent;
+  }
+
+  /** Returns the entries and exits of a key by quarter-hour of a past day, those with counts. */
+  pastQuarters(key: string, daysAgo: number): (readonly [quarter: number, ...counts: number[]])[] {
+    const past = this.state.pasts.get(key);
+    const day = past && pastDays(past).at(-daysAgo);
+    return Array.from({ length: day?.counts[0]?.length ?? 0 }, (_, i) => {
+      const counts = day?.counts.map((steps) => steps[i] ?? 0) ?? [];
+      return [(day?.first ?? 0) + i, ...counts] as const;
+    }).filter(([, ...counts]) => counts.some((count) => count !== 0));
+  }
+
+  /** Returns the entries and exits of a key on each past day, oldest first. */
+  pastTotals(key: string): readonly number[][] {
+    const past = this.state.pasts.get(key);
+    return (past ? pastDays(past) : []).map(({ counts }) => counts.map(grandTotal));
   }
 
   /** Polls at each so many minutes until an instant. */

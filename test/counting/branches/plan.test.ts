@@ -2,9 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
 import { ServiceError } from '../../../src/base/errors.ts';
-import { countsOfKey, packSums, unknownDay } from '../../../src/counting/branches/day.ts';
-import { decide, NO_BRANCHES, plan, update } from '../../../src/counting/branches/plan.ts';
-import { branchesToday, countedKeys, pastDaysOf } from '../../../src/counting/branches/sites.ts';
+import { countsOfKey, unknownDay } from '../../../src/counting/branches/day.ts';
+import {
+  decide,
+  isPastKnown,
+  NO_BRANCHES,
+  plan,
+  update,
+} from '../../../src/counting/branches/plan.ts';
+import { branchesToday, countedKeys, pastOf } from '../../../src/counting/branches/sites.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
 import { createPast } from '../../../src/counting/past/past.ts';
@@ -25,10 +31,6 @@ async function morning(): Promise<BranchFixture> {
   await branches.poll();
   await branches.pollUntil(at(11, 40));
   return branches;
-}
-
-function pastTotals({ state, calendar }: BranchFixture, key: string): readonly number[][] {
-  return pastDaysOf(state, calendar, key).map((day) => [...positiveSums(day)]);
 }
 
 describe('today', () => {
@@ -88,7 +90,7 @@ describe('today', () => {
     expect(branchesToday(branches.state, branches.calendar, branches.customer())).toEqual(
       new Map(),
     );
-    expect(branches.state.phase).toBe('complete');
+    expect(isPastKnown(branches.state)).toBe(true);
   });
 
   test('is unknown before the first poll, and at counts of another day', async () => {
@@ -110,9 +112,8 @@ describe('today', () => {
     const { counts, lastSeenMs } = today?.get('unknown') ?? {};
     expect(counts && positiveSums(counts)).toEqual([0, 0]);
     expect(lastSeenMs).toBeUndefined();
-    expect(pastDaysOf(state, calendar, 'unknown').map(positiveSums)).toEqual(
-      Array.from({ length: HISTORY_DAYS }, () => [0, 0]),
-    );
+    const past = pastOf(state, calendar, branches.day, 'unknown');
+    expect(past).toMatchObject({ days: HISTORY_DAYS, sums: [0, 0] });
   });
 
   test('does not take a response to a request of another day, or for a window that is known', async () => {
@@ -120,11 +121,11 @@ describe('today', () => {
     branches.record(NORTH, at(10, 3), [5, 0]);
     branches.state = update(branches.state, branches.calendar, branches.customer());
     const now = plan(branches.state, branches.customer());
-    expect(now?.kind).toBe('now');
+    expect(now).toMatchObject({ toMs: undefined });
     branches.nowMs = at(10, 20);
     branches.state = update(branches.state, branches.calendar, branches.customer());
     const window = plan(branches.state, branches.customer());
-    expect(window?.kind).toBe('window');
+    expect(window).toMatchObject({ toMs: at(10, 15) });
     await branches.poll();
     const table = new Map([[NORTH, [9, 9]]]);
     expect(window && decide(branches.state, window, table)).toEqual(branches.state);
@@ -194,8 +195,12 @@ describe('late records', () => {
     const branches = await morning();
     branches.record(SOUTH, at(10, 20), [7, 0], 92 * MINUTE_MS);
     await branches.pollUntil(at(5) + DAY_MS, 5 * MINUTE_MS);
-    const yesterday = pastDaysOf(branches.state, branches.calendar, SOUTH).at(-1);
-    expect(yesterday).toMatchObject({ first: 24, counts: [Uint8Array.of(0, 7, 0, 0), {}] });
+    expect(branches.pastQuarters(SOUTH, 1)).toEqual([
+      [24, 0, 4],
+      [25, 7, 4],
+      [26, 0, 3],
+      [27, 0, 4],
+    ]);
   });
 
   test('that are taken back are in no sum', async () => {
@@ -211,10 +216,10 @@ describe('late records', () => {
     const branches = await morning();
     branches.record(NORTH, at(10, 50), [3, 0], 30 * HOUR_MS);
     await branches.pollUntil(at(10) + DAY_MS, HOUR_MS);
-    expect(pastTotals(branches, NORTH).at(-1)).toEqual([30, 15]);
+    expect(branches.pastTotals(NORTH).at(-1)).toEqual([30, 15]);
     branches.requests = [];
     await branches.pollUntil(at(10) + 2 * DAY_MS, HOUR_MS);
-    expect(pastTotals(branches, NORTH).at(-2)).toEqual([33, 15]);
+    expect(branches.pastTotals(NORTH).at(-2)).toEqual([33, 15]);
     // The four of the quarter-hours in which it counted anybody.
     expect(branches.requests).toHaveLength(4);
   });
@@ -225,11 +230,11 @@ describe('late records', () => {
     branches.record(NORTH, at(10, 50), [3, 0], 20 * HOUR_MS);
     branches.nowMs = at(7) + DAY_MS;
     await branches.poll(2);
-    expect(branches.state.phase).toBe('reading');
-    expect(pastTotals(branches, NORTH).at(-1)).toEqual([30, 15]);
+    expect(isPastKnown(branches.state)).toBe(false);
+    expect(branches.pastTotals(NORTH).at(-1)).toEqual([30, 15]);
     await branches.poll();
-    expect(branches.state.phase).toBe('complete');
-    expect(pastTotals(branches, NORTH).at(-1)).toEqual([33, 15]);
+    expect(isPastKnown(branches.state)).toBe(true);
+    expect(branches.pastTotals(NORTH).at(-1)).toEqual([33, 15]);
   });
 });
 
@@ -242,42 +247,44 @@ describe('the days before', () => {
       }
     }
     await branches.poll(30);
-    expect(branches.state.phase).not.toBe('complete');
+    expect(isPastKnown(branches.state)).toBe(false);
     expect(branches.requests[0]).toMatchObject({
       from: '2026-11-17T04:00:00+01:00',
       to: '2026-11-17T09:00:00+01:00',
     });
     await branches.poll();
     expect(branches.requests).toHaveLength(HISTORY_DAYS * 12);
-    expect(branches.state.phase).toBe('complete');
-    const yesterday = pastDaysOf(branches.state, branches.calendar, NORTH).at(-1);
-    expect(yesterday).toMatchObject({ first: 16, stepMs: 15 * MINUTE_MS });
-    expect([...(yesterday?.counts[0] ?? [])]).toEqual(Array.from({ length: 48 }, () => 3));
+    expect(isPastKnown(branches.state)).toBe(true);
+    expect(branches.state.pasts.get(NORTH)).toMatchObject({ windowMs: HOUR_MS });
+    expect(branches.pastQuarters(NORTH, 1)).toEqual(
+      Array.from({ length: 48 }, (_, i) => [16 + i, 3, 2]),
+    );
     branches.requests = [];
     await branches.pollUntil(at(9, 30) + DAY_MS, HOUR_MS);
     expect(branches.requests).toEqual([]);
   });
 
   test('are not known while those of the customer are not', async () => {
-    expect(NO_BRANCHES.phase).not.toBe('complete');
+    expect(isPastKnown(NO_BRANCHES)).toBe(false);
     const branches = await morning();
     branches.record(NORTH, at(12, 0, 1), [1, 1]);
     branches.nowMs += DAY_MS;
     const customer = { ...branches.customer(), past: undefined };
     const state = update(NO_BRANCHES, branches.calendar, customer);
     expect(plan(state, customer)).toBeUndefined();
-    expect(state.phase).not.toBe('complete');
+    expect(isPastKnown(state)).toBe(false);
     const known = update(state, branches.calendar, branches.customer());
-    expect(plan(known, branches.customer())).toMatchObject({ kind: 'window' });
+    expect(plan(known, branches.customer())).toMatchObject({ toMs: at(11) });
   });
 
-  test('are the same object until they change: then they are not stored again', async () => {
+  test('are the same objects until they change: then they are stored, and learned from', async () => {
     const branches = await morning();
-    const { past } = branches.state;
+    const { past, pasts } = branches.state;
     await branches.pollUntil(at(11, 50));
     expect(branches.state.past).toBe(past);
+    expect(branches.state.pasts).toBe(pasts);
     await branches.pollUntil(at(5) + DAY_MS, HOUR_MS);
-    expect(branches.state.past).not.toBe(past);
+    expect(branches.state.pasts).not.toBe(pasts);
   });
 
   test('have today when it is over, by quarter-hour', async () => {
@@ -286,12 +293,7 @@ describe('the days before', () => {
     branches.requests = [];
     await branches.pollUntil(at(5) + DAY_MS, HOUR_MS);
     expect(branches.requests).toEqual([]);
-    const { first, counts } = pastDaysOf(branches.state, branches.calendar, NORTH).at(-1) ?? {};
-    expect(first).toBe(24);
-    expect(counts?.map((steps) => [...steps])).toEqual([
-      before.map(([, entered]) => entered),
-      before.map(([, , exited]) => exited),
-    ]);
+    expect(branches.pastQuarters(NORTH, 1)).toEqual(before);
   });
 
   test('are by quarter-hour where the process missed them, and by hour before the first start', async () => {
@@ -300,9 +302,8 @@ describe('the days before', () => {
     branches.record(NORTH, at(13, 20, 1), [4, 4]);
     branches.nowMs = at(10) + 2 * DAY_MS;
     await branches.poll();
-    const days = pastDaysOf(branches.state, branches.calendar, NORTH);
-    const entered = [-3, -1].map((place) => [...(days.at(place)?.counts[0] ?? [])]);
-    expect(entered).toEqual([[1, 1, 1, 1], [4]]);
+    const quarters = [3, 1].map((daysAgo) => branches.pastQuarters(NORTH, daysAgo));
+    expect(quarters).toEqual([[36, 37, 38, 39].map((quarter) => [quarter, 1, 1]), [[37, 4, 4]]]);
   });
 
   test.each([
@@ -325,7 +326,7 @@ describe('the days before', () => {
       minutes / 20,
     );
     await branches.pollUntil(endMs + HOUR_MS, 10 * MINUTE_MS);
-    expect(pastTotals(branches, NORTH).at(-1)).toEqual([minutes / 20, 0]);
+    expect(branches.pastTotals(NORTH).at(-1)).toEqual([minutes / 20, 0]);
   });
 });
 
@@ -334,17 +335,13 @@ test('a day that ends within an hour has nobody after its end', () => {
   const day = { startMs: at(4), endMs: at(4) + 23.5 * HOUR_MS };
   const none = [0, 0, 0, 0];
   const sums = [...Array.from({ length: 23 }, () => none), [1, 0, 1, 0]];
-  const branchDay = { ...unknownDay(day, HOUR_MS), sums: sums.map(packSums) };
+  const branchDay = {
+    ...unknownDay(day, HOUR_MS),
+    sums: sums.map((ofEnd) => Uint8Array.from(ofEnd)),
+  };
   const counts = countsOfKey(CALENDAR, branchDay, 0);
   const history = createPast(CALENDAR, { startMs: day.endMs, endMs: at(4, 0, -2) }, [counts]);
   expect(history.lastSeenMs).toEqual([day.endMs - 15 * MINUTE_MS, undefined]);
-});
-
-test.each([
-  [65_535, Uint16Array],
-  [65_536, Float64Array],
-])('sums up to %d are kept in a %o', (sum, type) => {
-  expect(packSums([0, sum])).toEqual(type.of(0, sum));
 });
 
 test('a branch is counted from its first sums on', async () => {
@@ -446,8 +443,8 @@ test('where windows select records by arrival, the sums of a day are right when 
   }
   await branches.pollUntil(at(5) + DAY_MS, 5 * MINUTE_MS);
   const passes = Math.ceil(600 / 7);
-  expect(pastTotals(branches, NORTH).at(-1)).toEqual([passes, passes]);
-  expect(pastTotals(branches, SOUTH).at(-1)).toEqual([2 * passes, passes]);
+  expect(branches.pastTotals(NORTH).at(-1)).toEqual([passes, passes]);
+  expect(branches.pastTotals(SOUTH).at(-1)).toEqual([2 * passes, passes]);
 });
 
 test.each([
@@ -531,10 +528,11 @@ test('sums are those of the service and past days those of a process without fau
           await fixture.pollUntil(at(29), everyMinutes * MINUTE_MS);
         }
         for (const key of keys) {
-          const [days, expected] = [branches, prompt].map(({ state, calendar }) =>
-            pastDaysOf(state, calendar, key),
-          );
-          expect(days).toEqual(expected);
+          const [past, expected] = [branches, prompt].map(({ state, calendar, day }) => ({
+            ...pastOf(state, calendar, day, key),
+            comparison: undefined,
+          }));
+          expect(past).toEqual(expected);
         }
       },
     ),

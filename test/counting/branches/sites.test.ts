@@ -1,7 +1,7 @@
 /** Which branches of a customer there are, and what they say after each response. */
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS } from '../../../src/base/duration.ts';
-import { packSums, unknownDay, WINDOW_MS } from '../../../src/counting/branches/day.ts';
+import { unknownDay, WINDOW_MS } from '../../../src/counting/branches/day.ts';
 import { NO_BRANCHES } from '../../../src/counting/branches/plan.ts';
 import { BranchSites } from '../../../src/counting/branches/sites.ts';
 import { parseOpeningHours } from '../../../src/counting/calendar/opening-hours.ts';
@@ -133,7 +133,7 @@ describe('the branches', () => {
   test('are a thousand, first those that are configured', () => {
     const branches = new SitesFixture({ north: OTHERS, south: OTHERS });
     const keys = Object.keys(SitesFixture.configured(1_000));
-    const sums = [packSums([1_000, 0, ...keys.flatMap(() => [1, 0])])];
+    const sums = [Float64Array.from([1_000, 0, ...keys.flatMap(() => [1, 0])])];
     const today = { ...unknownDay(branches.day, WINDOW_MS), sums };
     branches.sites.restore({ ...NO_BRANCHES, keys, today });
     expect(branches.keys).toEqual([...keys.slice(0, 998), 'north', 'south']);

@@ -85,7 +85,7 @@ export async function writeBranchCache(
     observe() {},
   });
   const branches = { state: { ...NO_BRANCHES, keys, today, past }, restore() {} };
-  store.setSources(new BranchDays(store, () => [{ owner, branches }]));
+  store.setSources(new BranchDays(store, () => [{ owner, calendar, branches }]));
   await store.start();
   await store.stop();
 }
