@@ -17,7 +17,6 @@ import type { Build, Shard } from './metrics/exporter-metrics.ts';
 import { renderCustomers, renderScrape } from './metrics/exposition.ts';
 import { createService } from './service/client.ts';
 import type { Transport } from './service/transport.ts';
-import { BranchDays } from './storage/branch-days.ts';
 import { Pasts } from './storage/pasts.ts';
 import { Store } from './storage/store.ts';
 import { createWebServer } from './web/server.ts';
@@ -80,19 +79,15 @@ export function createDaemon(options: DaemonOptions) {
   function customers(): readonly Customer[] {
     return exporter.customers.map(({ customer }) => customer);
   }
-  const branchDays = new BranchDays(store, customers);
   const pasts = new Pasts(store, customers);
-  store.setSources(branchDays, pasts);
+  store.setSources(pasts);
   const exporter = new Exporter(loaded.config, {
     clock,
     log,
     marks,
     connect: (config, observer) => createService({ ...system, config, observer }),
     observer: exporterMetrics,
-    restore: (customer) => {
-      branchDays.restore(customer);
-      pasts.restore(customer);
-    },
+    restore: (customer) => pasts.restore(customer),
   });
   const { exposition } = exporter;
   let state: 'starting' | 'running' | 'stopping' = 'starting';

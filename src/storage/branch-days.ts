@@ -1,10 +1,9 @@
 /**
- * What the store has of branches, and what has changed since: a row for today, and one for each past day whose
- * windows are not folded yet; and one row with the pasts of a customer's branches and the sums of their days.
+ * The branches of a customer as they are stored: a row for today, and one for each past day whose windows are not
+ * folded yet; and one row with the pasts of all branches, and the customer's sums of their days.
  */
 import { COUNTERS } from '../base/model.ts';
 import type { Calendar, Span } from '../counting/calendar/calendar.ts';
-import type { CounterOwner } from '../counting/high-water-marks.ts';
 import {
   addKeys,
   hasWindows,
@@ -15,6 +14,7 @@ import {
   windowsOf,
 } from '../counting/branches/day.ts';
 import type { BranchDay, FoldedDay } from '../counting/branches/day.ts';
+import type { CounterOwner } from '../counting/high-water-marks.ts';
 import { NO_BRANCHES } from '../counting/branches/plan.ts';
 import type { BranchState } from '../counting/branches/plan.ts';
 import { daysBefore } from '../counting/past/past.ts';
@@ -23,75 +23,28 @@ import { parseStored, restorePast, serializePast } from '../counting/past/stored
 import type { Counts } from '../counting/rows/counts.ts';
 import { smallest } from '../counting/rows/day-counts.ts';
 import type { StoredDay } from './database.ts';
-import type { DaySource, Store } from './store.ts';
 
 const DAYS = 'branch';
 const PASTS = 'branch past';
 
-/** A customer whose branches may be stored. */
-export interface StoredCustomer {
-  readonly owner: CounterOwner;
-  readonly calendar: Calendar;
-  /** Undefined for a customer that is one building. */
-  readonly branches: Branches | undefined;
-}
-
-interface Branches {
-  readonly state: BranchState;
-  restore(state: BranchState): void;
-}
-
-export class BranchDays implements DaySource {
-  readonly #store: Pick<Store, 'daysOf'>;
-  readonly #customers: () => readonly StoredCustomer[];
-  /** What the store has, or will have at its next write. */
-  readonly #stored = new WeakMap<Branches, BranchState>();
-
-  constructor(store: Pick<Store, 'daysOf'>, customers: () => readonly StoredCustomer[]) {
-    this.#store = store;
-    this.#customers = customers;
-  }
-
-  /** Gives a customer's branches what was stored, once. */
-  restore({ owner, calendar, branches }: StoredCustomer): void {
-    if (branches !== undefined && !this.#stored.has(branches)) {
-      const [pasts] = this.#store.daysOf(owner, PASTS);
-      branches.restore(restoreBranches(calendar, this.#store.daysOf(owner, DAYS), pasts));
-      this.#stored.set(branches, branches.state);
-    }
-  }
-
-  *changedDays(all: boolean): Generator<StoredDay> {
-    for (const { owner, calendar, branches } of this.#customers()) {
-      if (branches !== undefined) {
-        const { state } = branches;
-        const stored = (all ? undefined : this.#stored.get(branches)) ?? NO_BRANCHES;
-        this.#stored.set(branches, state);
-        for (const row of changedRows(calendar, state, stored)) {
-          yield { owner, ...row };
-        }
-      }
-    }
-  }
-}
-
-type Row = Omit<StoredDay, 'owner'>;
-
-/** Yields the rows of a state that have changed. Windows are removed after the pasts are written that have them. */
-function* changedRows(
+/** Yields the rows that have changed. Windows are removed after the pasts are written that have them. */
+export function* changedRows(
+  owner: CounterOwner,
   calendar: Calendar,
-  { keys, today, past, pasts }: BranchState,
+  state: BranchState,
   stored: BranchState,
-): Generator<Row> {
+): Generator<StoredDay> {
+  const { keys, today, past, pasts } = state;
   const [first] = pasts.values();
   if (first !== undefined && pasts !== stored.pasts) {
     yield {
+      owner,
       stream: PASTS,
       replaces: 'all days',
       dayStartMs: first.today.startMs,
-      // Written in pieces: serializing those of 1,000 customers would hold the event loop.
+      // Written in pieces, as those of customers.
       get content() {
-        return serializePasts(calendar, past, pasts);
+        return serializePasts(calendar, state);
       },
     };
   }
@@ -99,46 +52,42 @@ function* changedRows(
   const unfolded = past.filter(hasWindows);
   for (const day of unfolded) {
     if (!isUnread(day) && !known.has(day)) {
-      yield serializeDay(keys, day);
+      yield serializeDay(owner, keys, day);
     }
   }
   const isFolded = unfolded.length === 0;
   if (today !== undefined && (!known.has(today) || (isFolded && past !== stored.past))) {
-    yield { ...serializeDay(keys, today), ...(isFolded && { replaces: 'all days' }) };
+    yield { ...serializeDay(owner, keys, today), ...(isFolded && { replaces: 'all days' }) };
   }
 }
 
 /** In place of sums, null stands for those of the window before. */
-function serializeDay(keys: readonly string[], { day, stepMs, sums, customer }: BranchDay): Row {
+function serializeDay(
+  owner: CounterOwner,
+  keys: readonly string[],
+  { day, stepMs, sums, customer }: BranchDay,
+): StoredDay {
   const ends = sums.map((ofEnd, i) => (ofEnd === (sums[i - 1] ?? NO_SUMS) ? null : [...ofEnd]));
   const content = { end_ms: day.endMs, window_ms: stepMs, keys, customer, sums: ends };
-  return { stream: DAYS, dayStartMs: day.startMs, content: JSON.stringify(content) };
+  return { owner, stream: DAYS, dayStartMs: day.startMs, content: JSON.stringify(content) };
 }
 
-function serializePasts(
-  calendar: Calendar,
-  past: BranchState['past'],
-  pasts: BranchState['pasts'],
-): string {
+function serializePasts(calendar: Calendar, { past, pasts }: BranchState): string {
   const days = past
     .filter((one) => !hasWindows(one))
     .map(({ day, stepMs, customer }) => [day.startMs, day.endMs, stepMs, customer]);
   const branches = Array.from(pasts, ([key, ofKey]) => [key, serializePast(calendar, ofKey)]);
-  return JSON.stringify({ days, branches });
+  return JSON.stringify({ days, branches: Object.fromEntries(branches) as object });
 }
 
-/** What a row of the store has. */
-type StoredContent = Pick<StoredDay, 'dayStartMs' | 'content'>;
-
-/** Returns the state of what was stored, newest days first. Left out is what is invalid, or of other days. */
-function restoreBranches(
+/** Returns the state of what was stored. Left out is what is invalid, or of another time zone or day start. */
+export function restoreBranches(
   calendar: Calendar,
-  stored: readonly StoredContent[],
-  storedPasts: StoredContent | undefined,
+  daysOf: (stream: string) => readonly StoredDay[],
 ): BranchState {
-  const { folded, pasts } = restorePasts(calendar, storedPasts);
-  const restored = stored
-    .map((one) => restoreDay(calendar, one))
+  const { folded, pasts } = restorePasts(calendar, daysOf(PASTS)[0]);
+  const restored = daysOf(DAYS)
+    .map((stored) => restoreDay(calendar, stored))
     .filter((one) => one !== undefined);
   const [keys = []] = restored.map((one) => one.keys).toSorted((a, b) => b.length - a.length);
   const days = restored
@@ -147,43 +96,41 @@ function restoreBranches(
   return { ...NO_BRANCHES, keys: addKeys(keys, pasts), past: [...days, ...folded], pasts };
 }
 
-function restoreDay(calendar: Calendar, { dayStartMs, content }: StoredContent) {
+function restoreDay(calendar: Calendar, { dayStartMs, content }: StoredDay) {
   const { end_ms: endMs, window_ms: stepMs, keys, customer, sums } = parseStored(content);
-  const span = calendar.dayAt(dayStartMs);
-  const day = restoreFolded([span], [dayStartMs, endMs, stepMs, customer]);
-  if (day === undefined || !areKeys(keys) || !Array.isArray(sums)) {
+  const expected = [calendar.dayAt(dayStartMs)];
+  const day = restoreFolded(expected, [dayStartMs, endMs, stepMs, customer]);
+  const ends = membersOf(sums);
+  if (
+    day === undefined ||
+    ends.length > windowsOf(day) ||
+    !ends.every((ofEnd) => ofEnd === null || areIntegers(ofEnd)) ||
+    !Array.isArray(keys) ||
+    !keys.every((key) => typeof key === 'string')
+  ) {
     return undefined;
   }
-  const restored = [NO_SUMS];
-  for (const ofEnd of sums as readonly unknown[]) {
-    if (ofEnd !== null && (!areIntegers(ofEnd) || ofEnd.some((sum) => sum < 0))) {
-      return undefined;
-    }
-    restored.push(
-      ofEnd === null ? (restored.at(-1) ?? NO_SUMS) : smallest(Float64Array.from(ofEnd)),
-    );
-  }
-  const branchDay: BranchDay = { ...day, sums: restored.slice(1) };
-  return sums.length <= windowsOf(branchDay) ? { keys, branchDay } : undefined;
+  let last = NO_SUMS;
+  const branchDay: BranchDay = {
+    ...day,
+    sums: ends.map((ofEnd) => (last = ofEnd === null ? last : smallest(Float64Array.from(ofEnd)))),
+  };
+  return { keys, branchDay };
 }
 
-function restorePasts(calendar: Calendar, stored: StoredContent | undefined) {
-  const none = { folded: [], pasts: NO_BRANCHES.pasts };
-  if (stored === undefined) {
-    return none;
-  }
-  const { days, branches } = parseStored(stored.content);
+function restorePasts(calendar: Calendar, stored: StoredDay | undefined) {
+  const { days, branches } = parseStored(stored?.content ?? '');
+  const startMs = stored?.dayStartMs ?? 0;
   const pasts = new Map<string, Past>();
-  for (const one of membersOf(branches)) {
-    const [key, content] = membersOf(one);
-    const past = restorePast(calendar, 'people', stored.dayStartMs, content);
-    if (typeof key !== 'string' || past === undefined) {
-      return none;
+  for (const [key, content] of Object.entries(Object(branches) as object)) {
+    const past = restorePast(calendar, 'people', startMs, content);
+    if (past === undefined) {
+      return { folded: [], pasts: NO_BRANCHES.pasts };
     }
     pasts.set(key, past);
   }
-  const spans = daysBefore(calendar, calendar.dayAt(stored.dayStartMs));
-  const folded = membersOf(days).map((one) => restoreFolded(spans, membersOf(one)));
+  const expected = daysBefore(calendar, calendar.dayAt(startMs));
+  const folded = membersOf(days).map((one) => restoreFolded(expected, membersOf(one)));
   return { folded: folded.filter((one) => one !== undefined), pasts };
 }
 
@@ -207,12 +154,4 @@ function membersOf(value: unknown): readonly unknown[] {
 
 function areIntegers(value: unknown): value is Counts {
   return Array.isArray(value) && value.every((number) => Number.isSafeInteger(number));
-}
-
-function areKeys(value: unknown): value is readonly string[] {
-  return (
-    Array.isArray(value) &&
-    value.every((key) => typeof key === 'string') &&
-    new Set(value).size === value.length
-  );
 }

@@ -1,28 +1,38 @@
-/** The past of each stream that the store has, and what has changed since. */
+/** The pasts of customers and their branches that the store has, and what has changed since. */
+import type { BranchSites } from '../counting/branches/sites.ts';
+import { NO_BRANCHES } from '../counting/branches/plan.ts';
+import type { BranchState } from '../counting/branches/plan.ts';
 import type { Customer } from '../counting/customer.ts';
 import type { CountedDays } from '../counting/past/counted-days.ts';
 import type { Past } from '../counting/past/past.ts';
 import { parseStored, restorePast, serializePast } from '../counting/past/stored-past.ts';
+import { changedRows, restoreBranches } from './branch-days.ts';
 import type { StoredDay } from './database.ts';
 import type { DaySource, Store } from './store.ts';
 
+type Branches = Pick<BranchSites, 'state' | 'restore'>;
+
 /** A customer whose past is stored. */
-export type PastOwner = Pick<Customer, 'owner' | 'calendar' | 'streams' | 'streamOf'>;
+export interface PastOwner extends Pick<Customer, 'owner' | 'calendar' | 'streams' | 'streamOf'> {
+  /** Undefined for a customer that is one building. */
+  readonly branches: Branches | undefined;
+}
 
 export class Pasts implements DaySource {
   readonly #store: Pick<Store, 'daysOf'>;
   readonly #customers: () => readonly PastOwner[];
   /** What the store has, or will have at its next write. */
   readonly #stored = new WeakMap<CountedDays, Past | undefined>();
+  readonly #storedBranches = new WeakMap<Branches, BranchState>();
 
   constructor(store: Pick<Store, 'daysOf'>, customers: () => readonly PastOwner[]) {
     this.#store = store;
     this.#customers = customers;
   }
 
-  /** Gives the streams of a customer what was stored, once. It is read when the stream is counted first. */
+  /** Gives a customer what was stored, once. That of a stream is read when the stream is counted first. */
   restore(customer: PastOwner): void {
-    const { owner, calendar, streams } = customer;
+    const { owner, calendar, streams, branches } = customer;
     for (const stream of streams) {
       const { days } = customer.streamOf(stream);
       if (this.#stored.has(days)) {
@@ -37,11 +47,15 @@ export class Pasts implements DaySource {
         return past;
       });
     }
+    if (branches !== undefined && !this.#storedBranches.has(branches)) {
+      branches.restore(restoreBranches(calendar, (stream) => this.#store.daysOf(owner, stream)));
+      this.#storedBranches.set(branches, branches.state);
+    }
   }
 
   *changedDays(all: boolean): Generator<StoredDay> {
     for (const customer of this.#customers()) {
-      const { owner, calendar, streams } = customer;
+      const { owner, calendar, streams, branches } = customer;
       for (const stream of streams) {
         const { days } = customer.streamOf(stream);
         const { known: past } = days;
@@ -59,6 +73,11 @@ export class Pasts implements DaySource {
             return JSON.stringify(serializePast(calendar, past));
           },
         };
+      }
+      if (branches !== undefined) {
+        const stored = all ? undefined : this.#storedBranches.get(branches);
+        yield* changedRows(owner, calendar, branches.state, stored ?? NO_BRANCHES);
+        this.#storedBranches.set(branches, branches.state);
       }
     }
   }

@@ -6,7 +6,6 @@ import type { Config } from '../../src/config/types.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { StoredMark } from '../../src/counting/high-water-marks.ts';
 import type { Exchange } from '../../src/service/transport.ts';
-import { BranchDays } from '../../src/storage/branch-days.ts';
 import { Pasts } from '../../src/storage/pasts.ts';
 import type { StoredDay } from '../../src/storage/database.ts';
 import type { DaySource } from '../../src/storage/store.ts';
@@ -49,9 +48,8 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
     const network = connect(clock);
     const marks = mutation.marks?.() ?? new HighWaterMarks();
     marks.restore(disk.marks);
-    const branchDays = new BranchDays(disk, () => exporter.customers);
     const pasts = new Pasts(disk, () => exporter.customers);
-    const writes = delayedWrites(clock, disk, marks, [branchDays, pasts]);
+    const writes = delayedWrites(clock, disk, marks, [pasts]);
     const exporter = startExporter(mutated(config), {
       clock,
       random,
@@ -70,23 +68,16 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
         },
       },
       restore: (customer) => {
-        pasts.restore(customer);
         const { branches } = customer;
-        if (branches === undefined) {
-          return;
-        }
-        mutation.branches?.(branches);
         const { restored } = mutation;
-        if (restored === undefined) {
-          branchDays.restore(customer);
-          return;
+        if (branches !== undefined) {
+          mutation.branches?.(branches);
         }
-        const restore = branches.restore.bind(branches);
-        branchDays.restore({
-          owner: customer.owner,
-          calendar: customer.calendar,
-          branches: { state: branches.state, restore: (state) => restore(restored(state)) },
-        });
+        const restore = branches?.restore.bind(branches);
+        if (restored !== undefined && branches !== undefined) {
+          branches.restore = (state) => restore?.(restored(state));
+        }
+        pasts.restore(customer);
       },
     });
     function render(): string {

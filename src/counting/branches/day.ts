@@ -33,13 +33,6 @@ export interface BranchDay extends FoldedDay {
   readonly sums: readonly Sums[];
 }
 
-/** The sums of a day at an instant after the last known end. */
-export interface Running {
-  readonly sums: Sums;
-  /** The minute after the newest one. */
-  readonly endMs: number;
-}
-
 export const WINDOW_MS = QUARTER_MS;
 export const PAST_WINDOW_MS = HOUR_MS;
 
@@ -106,13 +99,13 @@ export function sumsOf(keys: readonly string[], table: CountsByKey): Sums {
 
 /**
  * Returns a day of a key by quarter-hour: a longer window evenly over its quarters, and the running one, if
- * it counted anybody, as the last step.
+ * it counted anybody, as the last step. Its `sums` are those at `endMs`, a whole minute.
  */
 export function countsOfKey(
   calendar: Pick<Calendar, 'zone'>,
   branchDay: BranchDay,
   index: number,
-  running?: Running,
+  running?: { readonly sums: Sums; readonly endMs: number },
 ): DayCounts {
   const { day, stepMs, sums } = branchDay;
   const quarters = stepMs / QUARTER_MS;

@@ -47,20 +47,14 @@ export interface BranchState {
   /** In the order in which they appeared. */
   readonly keys: readonly string[];
   readonly today: BranchDay | undefined;
-  readonly now: SumsNow | undefined;
+  /** Today's sums at a request without an end, and what the customer itself had counted then. */
+  readonly now: { readonly customer: Counts; readonly sums: Sums } | undefined;
   /** Start of the newest minute, by key, in which the sums were seen to grow. */
   readonly seenMs: ReadonlyMap<string, number>;
   /** The 28 days before, newest first; before the first poll, those that were stored, and maybe today. */
   readonly past: readonly (BranchDay | FoldedDay)[];
   /** By key, with the folded days. The other branches counted nobody in these. */
   readonly pasts: ReadonlyMap<string, Past>;
-}
-
-/** Today's sums at a request without an end. */
-interface SumsNow {
-  /** What the customer itself had counted today. */
-  readonly customer: Counts;
-  readonly sums: Sums;
 }
 
 export const NO_BRANCHES: BranchState = {

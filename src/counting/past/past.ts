@@ -103,17 +103,13 @@ export function updateDays(
   counted: readonly DayCounts[],
   windowMs = QUARTER_MS,
 ): Past {
-  const firstMs = daysBefore(calendar, today)[0]?.startMs ?? 0;
+  const others = new Set(daysBefore(calendar, today).map(({ startMs }) => startMs));
+  counted.forEach(({ day }) => others.delete(day.startMs));
   const known = pastDays(before);
   const kept = daysBefore(calendar, before.today)
     .slice(HISTORY_DAYS - before.days)
     .flatMap((day, i) => (known[i] === undefined ? [] : [{ day, ...known[i] }]))
-    .filter(
-      ({ day }) =>
-        day.startMs >= firstMs &&
-        day.startMs < today.startMs &&
-        !counted.some((one) => one.day.startMs === day.startMs),
-    );
+    .filter(({ day }) => others.has(day.startMs));
   const days = [...kept, ...counted].toSorted((a, b) => a.day.startMs - b.day.startMs);
   const lastSeenMs = (counted[0]?.counts ?? before.sums).map((_, counter) => {
     const seenMs = before.lastSeenMs[counter];

@@ -277,16 +277,6 @@ describe('the days before', () => {
     expect(plan(known, branches.customer())).toMatchObject({ toMs: at(11) });
   });
 
-  test('are the same objects until they change: then they are stored, and learned from', async () => {
-    const branches = await morning();
-    const { past, pasts } = branches.state;
-    await branches.pollUntil(at(11, 50));
-    expect(branches.state.past).toBe(past);
-    expect(branches.state.pasts).toBe(pasts);
-    await branches.pollUntil(at(5) + DAY_MS, HOUR_MS);
-    expect(branches.state.pasts).not.toBe(pasts);
-  });
-
   test('have today when it is over, by quarter-hour', async () => {
     const branches = await morning();
     const before = branches.windows(NORTH);

@@ -24,7 +24,7 @@ import type { Span } from '../../../src/counting/calendar/calendar.ts';
 import { HighWaterMarks } from '../../../src/counting/high-water-marks.ts';
 import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
 import { CustomerRegistry } from '../../../src/customers.ts';
-import { BranchDays } from '../../../src/storage/branch-days.ts';
+import { Pasts } from '../../../src/storage/pasts.ts';
 import { Store } from '../../../src/storage/store.ts';
 
 /** Devices send their counts within minutes. */
@@ -43,7 +43,7 @@ export async function writeBranchCache(
   if (registered === undefined) {
     throw new Error(`no customer ${name}`);
   }
-  const { calendar, owner } = registered.customer;
+  const { calendar, owner, streams } = registered.customer;
   const service = serviceOf(config, { env: {} });
   const client = service.clientFor(accessOf(registered.config));
   const { signal } = new AbortController();
@@ -85,7 +85,8 @@ export async function writeBranchCache(
     observe() {},
   });
   const branches = { state: { ...NO_BRANCHES, keys, today, past }, restore() {} };
-  store.setSources(new BranchDays(store, () => [{ owner, calendar, branches }]));
+  const streamOf = registered.customer.streamOf.bind(registered.customer);
+  store.setSources(new Pasts(store, () => [{ owner, calendar, streams, streamOf, branches }]));
   await store.start();
   await store.stop();
 }
