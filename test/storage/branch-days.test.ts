@@ -3,7 +3,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { isPastKnown } from '../../src/counting/branches/plan.ts';
-import { branchesToday } from '../../src/counting/branches/sites.ts';
 import { Calendar } from '../../src/counting/calendar/calendar.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { CountedDays } from '../../src/counting/past/counted-days.ts';
@@ -11,7 +10,7 @@ import { CountedStream } from '../../src/counting/stream.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import type { StoredDay } from '../../src/storage/database.ts';
 import { Pasts } from '../../src/storage/pasts.ts';
-import { at, BranchFixture } from '../counting/branches/fixture.ts';
+import { at, BranchFixture, branchesToday } from '../counting/branches/fixture.ts';
 import { damaged } from '../support/damage.ts';
 import { COPENHAGEN } from '../support/owner.ts';
 

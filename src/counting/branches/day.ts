@@ -60,8 +60,8 @@ export function isUnread(day: BranchDay | FoldedDay): day is BranchDay {
   return hasWindows(day) && day.sums.length < windowsOf(day);
 }
 
-/** Returns the end of the first `windows` windows; without any, the day's start. */
-export function endMsOf({ day, stepMs }: FoldedDay, windows: number): number {
+/** Returns the end of the first `windows` windows, by default the known ones; without any, the day's start. */
+export function endMsOf({ day, stepMs, sums }: BranchDay, windows = sums.length): number {
   return Math.min(day.startMs + windows * stepMs, day.endMs);
 }
 

@@ -72,8 +72,6 @@ export interface BranchTask {
   readonly fromMs: number;
   /** Undefined for the sums of now. */
   readonly toMs: number | undefined;
-  /** Entries and exits that the response should have. */
-  readonly atLeast: Counts;
   /** The customer's counts of the day. */
   readonly counted: CustomerDay;
   /** Start of the newest minute in which it counted anybody; undefined for a window. */
@@ -103,8 +101,8 @@ export function update(
   const known = started.today ?? unknownDay(day, WINDOW_MS);
   const today = copyWindows(known, finishedWindows(known, endMs), counts);
   const last = lastSums(today);
-  const untilEnd = countedUntil(today, today.sums.length, counts);
-  const all = counts.counts.map(grandTotal);
+  const untilEnd = countedUntil(today, endMsOf(today), counts);
+  const all = countedUntil(today, Infinity, counts);
   const isQuiet = areEqual(totalOf(last), untilEnd) && areEqual(untilEnd, all);
   const now = isQuiet ? { customer: all, sums: last } : started.now;
   const past = started.past.map((known, i) => {
@@ -139,10 +137,7 @@ function startDay(state: BranchState, calendar: Calendar, day: Span): BranchStat
 
 /** A past day is read again if the customer's own sum of it is not what it was when its windows were read. */
 function updatePastDay(known: BranchDay | FoldedDay, counted: CustomerDay): BranchDay | FoldedDay {
-  if (
-    !isUnread(known) &&
-    areEqual(known.customer, countedUntil(known, windowsOf(known), counted))
-  ) {
+  if (!isUnread(known) && areEqual(known.customer, countedUntil(known, known.day.endMs, counted))) {
     return known;
   }
   const unread = isUnread(known) ? known : unknownDay(known.day, known.stepMs);
@@ -151,8 +146,8 @@ function updatePastDay(known: BranchDay | FoldedDay, counted: CustomerDay): Bran
 }
 
 /** Returns whether all days before today are known. */
-export function isPastKnown({ past }: BranchState): boolean {
-  return past.length > 0 && !past.some(isUnread);
+export function isPastKnown({ today, past }: BranchState): boolean {
+  return today !== undefined && past.length > 0 && !past.some(isUnread);
 }
 
 /** Returns the state with the pasts of all branches, which have all days before today: their windows are dropped. */
@@ -172,27 +167,28 @@ export function copyWindows(
   counted: CustomerDay,
 ): BranchDay {
   const last = lastSums(branchDay);
-  const before = countedUntil(branchDay, branchDay.sums.length, counted);
+  const before = countedUntil(branchDay, endMsOf(branchDay), counted);
   const sums = [...branchDay.sums];
   while (
     sums.length < windows &&
     areEqual(totalOf(last), before) &&
-    areEqual(countedUntil(branchDay, sums.length + 1, counted, MINUTE_MS), before)
+    areEqual(
+      countedUntil(branchDay, endMsOf(branchDay, sums.length + 1) + MINUTE_MS, counted),
+      before,
+    )
   ) {
     sums.push(last);
   }
   return sums.length === branchDay.sums.length ? branchDay : { ...branchDay, sums };
 }
 
-/** Returns the customer's counts at the end of the first `windows` windows, or some time after it. */
+/** Returns what the customer had counted on a day until an instant. */
 function countedUntil(
-  branchDay: FoldedDay,
-  windows: number,
+  { day }: FoldedDay,
+  endMs: number,
   { stepMs, first, counts }: CustomerDay,
-  afterMs = 0,
 ): Counts {
-  const elapsedMs = endMsOf(branchDay, windows) + afterMs - branchDay.day.startMs;
-  const steps = Math.max(0, Math.floor(elapsedMs / stepMs) - first);
+  const steps = Math.max(0, Math.floor((endMs - day.startMs) / stepMs) - first);
   return counts.map((ofCounter) => grandTotal(ofCounter.subarray(0, steps)));
 }
 
@@ -208,32 +204,28 @@ export function plan(
   if (today.sums.length < finishedWindows(today, endMs)) {
     return windowTask(today, counts);
   }
-  const all = counts.counts.map(grandTotal);
-  if (now === undefined || !areEqual(now.customer, all)) {
-    return {
-      branchDay: today,
-      fromMs: today.day.startMs,
-      toMs: undefined,
-      atLeast: larger(totalOf(lastSums(today)), all),
-      counted: counts,
-      lastSeenMs,
-    };
+  if (now === undefined || !areEqual(now.customer, countedUntil(today, Infinity, counts))) {
+    const { startMs: fromMs } = today.day;
+    return { branchDay: today, fromMs, toMs: undefined, counted: counts, lastSeenMs };
   }
   const unread = past.find(isUnread);
   const counted = unread && customer.past?.at(-1 - past.indexOf(unread));
   return counted && windowTask(unread, counted);
 }
 
+/** Returns whether the newest sums are those at the customer's newest poll: then they are the service's. */
+export function isTodayKnown(state: BranchState, customer: CustomerCounts): boolean {
+  const { today } = state;
+  return (
+    today?.day.startMs === customer.today.counts.day.startMs &&
+    plan(state, customer)?.branchDay !== today
+  );
+}
+
 /** Returns the request for the sums at the next end. */
 export function windowTask(branchDay: BranchDay, counted: CustomerDay): BranchTask {
-  const windows = branchDay.sums.length + 1;
-  return {
-    branchDay,
-    fromMs: branchDay.day.startMs,
-    toMs: endMsOf(branchDay, windows),
-    atLeast: larger(totalOf(lastSums(branchDay)), countedUntil(branchDay, windows, counted)),
-    counted,
-  };
+  const toMs = endMsOf(branchDay, branchDay.sums.length + 1);
+  return { branchDay, fromMs: branchDay.day.startMs, toMs, counted };
 }
 
 function larger(a: Counts, b: Counts): Counts {
@@ -242,11 +234,13 @@ function larger(a: Counts, b: Counts): Counts {
 
 /** Sends the request of a task. Throws a ServiceError, also if another aggregation was forced. */
 export async function requestSums(
-  { fromMs, toMs, atLeast }: Pick<BranchTask, 'fromMs' | 'toMs' | 'atLeast'>,
+  { branchDay, fromMs, toMs, counted }: BranchTask,
   { zone }: Calendar,
   query: Query,
 ): Promise<CountsByKey> {
   const reader = new WindowReader({ query, stream: 'people', zone, nowMs: () => fromMs });
+  const customer = countedUntil(branchDay, toMs ?? Infinity, counted);
+  const atLeast = larger(totalOf(lastSums(branchDay)), customer);
   return readLarger(
     () => readByKey(reader, 'branch', fromMs, toMs),
     (table) => anyBelow(totalOf(sumsOf([], table)), atLeast),
@@ -259,12 +253,12 @@ export function decide(state: BranchState, task: BranchTask, table: CountsByKey)
   const keys = addKeys(state.keys, table);
   const sums = sumsOf(keys, table);
   const { today, past } = state;
-  const { branchDay, counted, toMs } = task;
-  if (toMs === undefined && branchDay.day.startMs === today?.day.startMs) {
-    const customer = counted.counts.map(grandTotal);
-    return { ...state, keys, now: { customer, sums }, seenMs: seenIn(state, task, keys, sums) };
+  const { branchDay, toMs } = task;
+  if (toMs === undefined) {
+    const isOfToday = branchDay.day.startMs === today?.day.startMs;
+    return isOfToday ? takeNow({ ...state, keys }, task, sums) : { ...state, keys };
   }
-  if (toMs !== undefined && branchDay === today) {
+  if (branchDay === today) {
     return { ...state, keys, today: addWindow(task, sums) };
   }
   const place = past.indexOf(branchDay);
@@ -273,31 +267,31 @@ export function decide(state: BranchState, task: BranchTask, table: CountsByKey)
 
 /** Returns the day of a task with the sums at the next end. */
 export function addWindow({ branchDay, counted }: BranchTask, sums: Sums): BranchDay {
-  const windows = branchDay.sums.length;
-  const before = countedUntil(branchDay, windows, counted);
-  const ofWindow = minus(countedUntil(branchDay, windows + 1, counted), before);
+  const before = countedUntil(branchDay, endMsOf(branchDay), counted);
+  const after = countedUntil(branchDay, endMsOf(branchDay, branchDay.sums.length + 1), counted);
   return {
     ...branchDay,
     sums: [...branchDay.sums, sums],
-    customer: plus(branchDay.customer, ofWindow),
+    customer: plus(branchDay.customer, minus(after, before)),
   };
 }
 
-/** Returns when each key was last seen: in the customer's newest minute, if its sum has grown since the last request. */
-function seenIn(
-  { now, seenMs }: BranchState,
-  { branchDay, lastSeenMs }: BranchTask,
-  keys: readonly string[],
+/** A key whose sum has grown since the last request was seen in the customer's newest minute. */
+function takeNow(
+  { now, seenMs, ...state }: BranchState,
+  { branchDay, counted, lastSeenMs }: BranchTask,
   sums: Sums,
-): ReadonlyMap<string, number> {
+): BranchState {
+  const customer = countedUntil(branchDay, Infinity, counted);
+  const last = lastSums(branchDay);
+  const grown = state.keys.filter(
+    (_, index) =>
+      now !== undefined &&
+      anyBelow(larger(sumOfKey(now.sums, index), sumOfKey(last, index)), sumOfKey(sums, index)),
+  );
   const seen = new Map(seenMs);
-  if (now !== undefined && lastSeenMs !== undefined) {
-    keys.forEach((key, index) => {
-      const known = larger(sumOfKey(now.sums, index), sumOfKey(lastSums(branchDay), index));
-      if (anyBelow(known, sumOfKey(sums, index))) {
-        seen.set(key, lastSeenMs);
-      }
-    });
+  if (lastSeenMs !== undefined) {
+    grown.forEach((key) => seen.set(key, lastSeenMs));
   }
-  return seen;
+  return { ...state, now: { customer, sums }, seenMs: seen };
 }

@@ -5,7 +5,7 @@
 import { MINUTE_MS } from '../../base/duration.ts';
 import { COUNTERS } from '../../base/model.ts';
 import { compareKeys, MAX_KEYS } from '../breakdowns/poll-breakdown.ts';
-import type { Calendar, Span } from '../calendar/calendar.ts';
+import type { Calendar } from '../calendar/calendar.ts';
 import type {
   BranchDescriptions,
   BranchMetrics,
@@ -29,7 +29,16 @@ import {
   unknownDay,
 } from './day.ts';
 import type { BranchDay } from './day.ts';
-import { decide, fold, isPastKnown, NO_BRANCHES, plan, requestSums, update } from './plan.ts';
+import {
+  decide,
+  fold,
+  isPastKnown,
+  isTodayKnown,
+  NO_BRANCHES,
+  plan,
+  requestSums,
+  update,
+} from './plan.ts';
 import type { BranchState, BranchTask, CustomerCounts } from './plan.ts';
 
 /** Learning from four weeks takes a millisecond. */
@@ -62,8 +71,10 @@ export class BranchSites {
 
   /** Takes what was stored, unless the branches are counted already. */
   restore(state: BranchState): void {
-    this.#state = this.#state.today === undefined ? state : this.#state;
-    this.#addSites();
+    if (this.#state.today === undefined) {
+      this.#state = state;
+      this.#addSites();
+    }
   }
 
   setDescriptions(descriptions: BranchDescriptions): void {
@@ -101,15 +112,17 @@ export class BranchSites {
   /** Gives some branches their past. Once all have it, drops the windows of past days. Returns whether others are left. */
   learn(): boolean {
     const unlearned = this.#unlearned();
-    for (const [key, site, day] of unlearned.slice(0, LEARNED_AT_ONCE)) {
-      site.pastRead(pastOf(this.#state, this.#calendar, day, key));
+    for (const [key, site] of unlearned.slice(0, LEARNED_AT_ONCE)) {
+      site.pastRead(pastOf(this.#state, this.#calendar, key));
       this.#learned.set(site, this.#state.past);
     }
-    const isDone = unlearned.length <= LEARNED_AT_ONCE;
-    if (isDone && unlearned.length > 0) {
+    if (unlearned.length > LEARNED_AT_ONCE) {
+      return true;
+    }
+    if (unlearned.length > 0) {
       this.#fold();
     }
-    return !isDone;
+    return false;
   }
 
   /** Shows a state of the past, at the end of its windows, and learns from the days before it. */
@@ -117,10 +130,8 @@ export class BranchSites {
     this.#state = state;
     this.#addSites();
     while (this.learn());
-    if (state.today !== undefined) {
-      const atMs = endMsOf(state.today, state.today.sums.length);
-      this.#show(countsToday(state, this.#calendar, { atMs, endMs: atMs }, this.keys));
-    }
+    const atMs = state.today === undefined ? NaN : endMsOf(state.today);
+    this.#show({ atMs, endMs: atMs });
   }
 
   /** Those that are configured or counted, in their order. */
@@ -158,22 +169,22 @@ export class BranchSites {
   }
 
   /** Returns the branches that have not learned from the days before today, once these are known. */
-  #unlearned(): readonly (readonly [key: string, site: Site, day: Span])[] {
-    const { today, past } = this.#state;
-    return today === undefined || !isPastKnown(this.#state)
-      ? []
-      : [...this.#sites].flatMap(([key, site]) =>
-          this.#learned.get(site) === past ? [] : [[key, site, today.day] as const],
-        );
+  #unlearned(): readonly (readonly [key: string, site: Site])[] {
+    return isPastKnown(this.#state)
+      ? [...this.#sites].filter(([, site]) => this.#learned.get(site) !== this.#state.past)
+      : [];
   }
 
   #fold(): void {
     const { past, pasts } = this.#state;
-    const learned = [...this.#sites].flatMap(([key, { days }]) =>
-      days.known === undefined ? [] : [[key, days.known] as const],
-    );
-    if (past.some(hasWindows) || learned.some(([key, known]) => known !== pasts.get(key))) {
-      this.#state = fold(this.#state, new Map(learned));
+    const learned = new Map<string, Past>();
+    for (const [key, { days }] of this.#sites) {
+      if (days.known !== undefined) {
+        learned.set(key, days.known);
+      }
+    }
+    if (past.some(hasWindows) || [...learned].some(([key, known]) => known !== pasts.get(key))) {
+      this.#state = fold(this.#state, learned);
       this.#sites.forEach((site) => this.#learned.set(site, this.#state.past));
       this.#addSites();
     }
@@ -190,18 +201,23 @@ export class BranchSites {
     const { keys, today } = this.#state;
     // The service may list a branch long before anybody is counted there.
     const hasOther = keys.some((key) => !this.#sites.has(key));
-    if (hasOther || today?.day.startMs !== before.today?.day.startMs) {
+    const mayAddSites = hasOther || today?.day.startMs !== before.today?.day.startMs;
+    if (mayAddSites) {
       this.#addSites();
-    } else if (!isOfToday) {
-      return;
     }
-    this.#show(branchesToday(this.#state, this.#calendar, customer, this.keys));
+    if ((mayAddSites || isOfToday) && isTodayKnown(this.#state, customer)) {
+      this.#show(customer.today);
+    }
   }
 
-  #show(today: ReadonlyMap<string, CountsToday> | undefined): void {
-    for (const [key, minutes] of today ?? []) {
-      const { atMs, counts } = minutes;
-      this.#sites.get(key)?.counted({ day: counts.day, atMs, minutes });
+  /** Shows today's counts at an instant. */
+  #show(at: Pick<CountsToday, 'atMs' | 'endMs'>): void {
+    const { today } = this.#state;
+    if (today !== undefined) {
+      for (const [key, site] of this.#sites) {
+        const minutes = countsToday(this.#state, this.#calendar, today, at, key);
+        site.counted({ day: today.day, atMs: at.atMs, minutes });
+      }
     }
   }
 
@@ -225,56 +241,28 @@ export class BranchSites {
   }
 }
 
-/**
- * Returns today's counts of some keys; undefined unless they are those of the customer's newest poll: then their
- * sums are the service's.
- */
-export function branchesToday(
-  state: BranchState,
+/** Returns the counts of a branch on the day of a state, at an instant. */
+export function countsToday(
+  { now, seenMs, keys }: BranchState,
   calendar: Calendar,
-  customer: CustomerCounts,
-  keys = state.keys,
-): ReadonlyMap<string, CountsToday> | undefined {
-  const { atMs, endMs, counts } = customer.today;
-  const { today } = state;
-  const isKnown =
-    today?.day.startMs === counts.day.startMs && plan(state, customer)?.branchDay !== today;
-  return isKnown ? countsToday(state, calendar, { atMs, endMs }, keys) : undefined;
-}
-
-/** Returns the counts of some keys on the day of a state, at an instant. */
-function countsToday(
-  { today, now, seenMs, keys: known }: BranchState,
-  calendar: Calendar,
+  today: BranchDay,
   { atMs, endMs }: Pick<CountsToday, 'atMs' | 'endMs'>,
-  keys: readonly string[],
-): ReadonlyMap<string, CountsToday> {
-  if (today === undefined) {
-    return new Map();
-  }
+  key: string,
+): CountsToday {
   const { startMs } = today.day;
-  const runningEndMs = startMs + Math.ceil((endMs - startMs) / MINUTE_MS) * MINUTE_MS;
-  const sums = now?.sums ?? lastSums(today);
-  return new Map(
-    keys.map((key) => {
-      const index = indexOf(known, key);
-      const counts = countsOfKey(calendar, today, index, { sums, endMs: runningEndMs });
-      const seen = [seenMs.get(key), lastSeenIn(counts)].filter((ms) => ms !== undefined);
-      const lastSeenMs = seen.length === 0 ? undefined : Math.max(...seen);
-      return [key, { counts, atMs, endMs, lastSeenMs }];
-    }),
-  );
+  const counts = countsOfKey(calendar, today, indexOf(keys, key), {
+    sums: now?.sums ?? lastSums(today),
+    endMs: startMs + Math.ceil((endMs - startMs) / MINUTE_MS) * MINUTE_MS,
+  });
+  const seen = [seenMs.get(key), lastSeenIn(counts)].filter((ms) => ms !== undefined);
+  return { counts, atMs, endMs, lastSeenMs: seen.length === 0 ? undefined : Math.max(...seen) };
 }
 
-/** Returns the past of a branch at the start of today, once all days before it are known. */
-export function pastOf(
-  { keys, past, pasts }: BranchState,
-  calendar: Calendar,
-  today: Span,
-  key: string,
-): Past {
+/** Returns the past of a branch, once all days before today are known. */
+export function pastOf({ keys, past, pasts }: BranchState, calendar: Calendar, key: string): Past {
   const index = indexOf(keys, key);
   const windowMs = Math.max(...past.map(({ stepMs }) => stepMs));
+  const today = calendar.dayAt(Math.max(...past.map(({ day }) => day.endMs)));
   function daysOf(days: readonly BranchDay[]): readonly DayCounts[] {
     return days.map((branchDay) => countsOfKey(calendar, branchDay, index)).toReversed();
   }

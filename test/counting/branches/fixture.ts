@@ -7,18 +7,20 @@ import {
   decide,
   fold,
   isPastKnown,
+  isTodayKnown,
   NO_BRANCHES,
   plan,
   requestSums,
   update,
 } from '../../../src/counting/branches/plan.ts';
 import type { BranchState, CustomerCounts } from '../../../src/counting/branches/plan.ts';
-import { branchesToday, pastOf } from '../../../src/counting/branches/sites.ts';
+import { countsToday, pastOf } from '../../../src/counting/branches/sites.ts';
 import type { Calendar, Span } from '../../../src/counting/calendar/calendar.ts';
 import { QUARTER_MS } from '../../../src/counting/occupancy/door-model.ts';
 import { daysBefore, pastDays } from '../../../src/counting/past/past.ts';
 import { grandTotal, plus } from '../../../src/counting/rows/counts.ts';
 import { DayCounter, lastSeenIn } from '../../../src/counting/rows/day-counts.ts';
+import type { CountsToday } from '../../../src/counting/rows/day-counts.ts';
 import type { Query } from '../../../src/counting/rows/window-reader.ts';
 import { CALENDAR, NOW_MS } from '../../support/owner.ts';
 import { queryFrom, responseOf } from '../../support/responses.ts';
@@ -127,9 +129,7 @@ export class BranchFixture {
     }
     if (isPastKnown(this.state) && this.state.past.some(hasWindows)) {
       const { keys } = this.state;
-      const pasts = keys.map(
-        (key) => [key, pastOf(this.state, this.calendar, this.day, key)] as const,
-      );
+      const pasts = keys.map((key) => [key, pastOf(this.state, this.calendar, key)] as const);
       this.state = fold(this.state, new Map(pasts));
     }
     return this.requests.length - sent;
@@ -207,6 +207,19 @@ export class BranchFixture {
     const all = Array.from(rows, ([key, counts]) => ({ key, counts }));
     return this.change(responseOf(all, aggregation));
   }
+}
+
+/** Returns today's counts of some keys; undefined unless they are those of the customer's newest poll. */
+export function branchesToday(
+  state: BranchState,
+  calendar: Calendar,
+  customer: CustomerCounts,
+  keys = state.keys,
+): ReadonlyMap<string, CountsToday> | undefined {
+  const { today } = state;
+  return today && isTodayKnown(state, customer)
+    ? new Map(keys.map((key) => [key, countsToday(state, calendar, today, customer.today, key)]))
+    : undefined;
 }
 
 /** An instant of the fixture's first day. */

@@ -10,13 +10,13 @@ import {
   plan,
   update,
 } from '../../../src/counting/branches/plan.ts';
-import { branchesToday, countedKeys, pastOf } from '../../../src/counting/branches/sites.ts';
+import { countedKeys, pastOf } from '../../../src/counting/branches/sites.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
 import { createPast } from '../../../src/counting/past/past.ts';
 import { countInMinute, positiveSums } from '../../../src/counting/rows/day-counts.ts';
 import { CALENDAR, COPENHAGEN } from '../../support/owner.ts';
-import { at, BranchFixture } from './fixture.ts';
+import { at, BranchFixture, branchesToday } from './fixture.ts';
 
 const NORTH = '101';
 const SOUTH = '102';
@@ -112,7 +112,7 @@ describe('today', () => {
     const { counts, lastSeenMs } = today?.get('unknown') ?? {};
     expect(counts && positiveSums(counts)).toEqual([0, 0]);
     expect(lastSeenMs).toBeUndefined();
-    const past = pastOf(state, calendar, branches.day, 'unknown');
+    const past = pastOf(state, calendar, 'unknown');
     expect(past).toMatchObject({ days: HISTORY_DAYS, sums: [0, 0] });
   });
 
@@ -130,6 +130,13 @@ describe('today', () => {
     const table = new Map([[NORTH, [9, 9]]]);
     expect(window && decide(branches.state, window, table)).toEqual(branches.state);
     expect(now && decide(NO_BRANCHES, now, table)).toEqual({ ...NO_BRANCHES, keys: [NORTH] });
+    const { today, past } = branches.state;
+    const next = {
+      ...branches.state,
+      today: undefined,
+      past: [...(today ? [today] : []), ...past],
+    };
+    expect(now && today && decide(next, { ...now, branchDay: today }, table)).toEqual(next);
   });
 
   test('takes a request a window and a minute that counted anybody', async () => {
@@ -518,8 +525,8 @@ test('sums are those of the service and past days those of a process without fau
           await fixture.pollUntil(at(29), everyMinutes * MINUTE_MS);
         }
         for (const key of keys) {
-          const [past, expected] = [branches, prompt].map(({ state, calendar, day }) => ({
-            ...pastOf(state, calendar, day, key),
+          const [past, expected] = [branches, prompt].map(({ state, calendar }) => ({
+            ...pastOf(state, calendar, key),
             comparison: undefined,
           }));
           expect(past).toEqual(expected);

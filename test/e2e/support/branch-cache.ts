@@ -57,10 +57,9 @@ export async function writeBranchCache(
       if (toMs > untilMs) {
         break;
       }
-      const asked = { fromMs: day.startMs, toMs, atLeast: [] };
-      const table = await requestSums(asked, calendar, (question) =>
-        client.query(question, signal),
-      );
+      const counted = { stepMs, first: 0, counts: [] };
+      const task = { branchDay: read, fromMs: day.startMs, toMs, counted };
+      const table = await requestSums(task, calendar, (question) => client.query(question, signal));
       keys = addKeys(keys, table);
       const sums = sumsOf(keys, table);
       read = { ...read, sums: [...read.sums, sums], customer: totalOf(sums) };
