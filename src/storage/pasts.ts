@@ -1,14 +1,22 @@
 /** The pasts of customers and their branches that the store has, and what has changed since. */
-import type { BranchSites } from '../counting/branches/sites.ts';
+import { hasWindows, isUnread } from '../counting/branches/day.ts';
 import { NO_BRANCHES } from '../counting/branches/plan.ts';
 import type { BranchState } from '../counting/branches/plan.ts';
+import type { BranchSites } from '../counting/branches/sites.ts';
+import {
+  restoreBranches,
+  serializeDay,
+  serializePasts,
+} from '../counting/branches/stored-branches.ts';
 import type { Customer } from '../counting/customer.ts';
 import type { CountedDays } from '../counting/past/counted-days.ts';
 import type { Past } from '../counting/past/past.ts';
 import { parseStored, restorePast, serializePast } from '../counting/past/stored-past.ts';
-import { changedRows, restoreBranches } from './branch-days.ts';
 import type { StoredDay } from './database.ts';
 import type { DaySource, Store } from './store.ts';
+
+const BRANCH_DAYS = 'branch';
+const BRANCH_PASTS = 'branch past';
 
 type Branches = Pick<BranchSites, 'state' | 'restore'>;
 
@@ -48,7 +56,9 @@ export class Pasts implements DaySource {
       });
     }
     if (branches !== undefined && !this.#storedBranches.has(branches)) {
-      branches.restore(restoreBranches(calendar, (stream) => this.#store.daysOf(owner, stream)));
+      const [pasts] = this.#store.daysOf(owner, BRANCH_PASTS);
+      const days = this.#store.daysOf(owner, BRANCH_DAYS);
+      branches.restore(restoreBranches(calendar, days, pasts));
       this.#storedBranches.set(branches, branches.state);
     }
   }
@@ -76,9 +86,47 @@ export class Pasts implements DaySource {
       }
       if (branches !== undefined) {
         const stored = all ? undefined : this.#storedBranches.get(branches);
-        yield* changedRows(owner, calendar, branches.state, stored ?? NO_BRANCHES);
+        yield* changedBranches(customer, branches.state, stored ?? NO_BRANCHES);
         this.#storedBranches.set(branches, branches.state);
       }
+    }
+  }
+}
+
+/** Yields the days and pasts that have changed. Windows are removed after the pasts are written that have them. */
+function* changedBranches(
+  { owner, calendar }: PastOwner,
+  state: BranchState,
+  stored: BranchState,
+): Generator<StoredDay> {
+  const { today, past, pasts } = state;
+  const [first] = pasts.values();
+  if (first !== undefined && pasts !== stored.pasts) {
+    yield {
+      owner,
+      stream: BRANCH_PASTS,
+      replaces: 'all days',
+      dayStartMs: first.today.startMs,
+      get content() {
+        return serializePasts(calendar, state);
+      },
+    };
+  }
+  const known = new Set<unknown>([stored.today, ...stored.past]);
+  const unfolded = past.filter(hasWindows);
+  const isFolded = unfolded.length === 0;
+  if (isFolded && past !== stored.past) {
+    known.delete(today);
+  }
+  for (const branchDay of [...unfolded.filter((one) => !isUnread(one)), today]) {
+    if (branchDay !== undefined && !known.has(branchDay)) {
+      yield {
+        owner,
+        stream: BRANCH_DAYS,
+        dayStartMs: branchDay.day.startMs,
+        content: serializeDay(state, branchDay),
+        ...(isFolded && { replaces: 'all days' }),
+      };
     }
   }
 }

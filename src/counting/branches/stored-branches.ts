@@ -1,78 +1,37 @@
 /**
- * The branches of a customer as they are stored: a row for today, and one for each past day whose windows are not
- * folded yet; and one row with the pasts of all branches, and the customer's sums of their days.
+ * The branches of a customer as they are stored: today and the past days whose windows are not folded yet, each by
+ * itself; and the pasts of all branches with the customer's sums of their days. A cache, as all pasts.
  */
-import { COUNTERS } from '../base/model.ts';
-import type { Calendar, Span } from '../counting/calendar/calendar.ts';
-import {
-  addKeys,
-  hasWindows,
-  isUnread,
-  NO_SUMS,
-  PAST_WINDOW_MS,
-  WINDOW_MS,
-  windowsOf,
-} from '../counting/branches/day.ts';
-import type { BranchDay, FoldedDay } from '../counting/branches/day.ts';
-import type { CounterOwner } from '../counting/high-water-marks.ts';
-import { NO_BRANCHES } from '../counting/branches/plan.ts';
-import type { BranchState } from '../counting/branches/plan.ts';
-import { daysBefore } from '../counting/past/past.ts';
-import type { Past } from '../counting/past/past.ts';
-import { parseStored, restorePast, serializePast } from '../counting/past/stored-past.ts';
-import type { Counts } from '../counting/rows/counts.ts';
-import { smallest } from '../counting/rows/day-counts.ts';
-import type { StoredDay } from './database.ts';
+import { COUNTERS } from '../../base/model.ts';
+import type { Calendar, Span } from '../calendar/calendar.ts';
+import { daysBefore } from '../past/past.ts';
+import type { Past } from '../past/past.ts';
+import { parseStored, restorePast, serializePast } from '../past/stored-past.ts';
+import type { Counts } from '../rows/counts.ts';
+import { smallest } from '../rows/day-counts.ts';
+import { addKeys, hasWindows, NO_SUMS, PAST_WINDOW_MS, WINDOW_MS, windowsOf } from './day.ts';
+import type { BranchDay, FoldedDay } from './day.ts';
+import { NO_BRANCHES } from './plan.ts';
+import type { BranchState } from './plan.ts';
 
-const DAYS = 'branch';
-const PASTS = 'branch past';
-
-/** Yields the rows that have changed. Windows are removed after the pasts are written that have them. */
-export function* changedRows(
-  owner: CounterOwner,
-  calendar: Calendar,
-  state: BranchState,
-  stored: BranchState,
-): Generator<StoredDay> {
-  const { keys, today, past, pasts } = state;
-  const [first] = pasts.values();
-  if (first !== undefined && pasts !== stored.pasts) {
-    yield {
-      owner,
-      stream: PASTS,
-      replaces: 'all days',
-      dayStartMs: first.today.startMs,
-      // Written in pieces, as those of customers.
-      get content() {
-        return serializePasts(calendar, state);
-      },
-    };
-  }
-  const known = new Set<unknown>([stored.today, ...stored.past]);
-  const unfolded = past.filter(hasWindows);
-  for (const day of unfolded) {
-    if (!isUnread(day) && !known.has(day)) {
-      yield serializeDay(owner, keys, day);
-    }
-  }
-  const isFolded = unfolded.length === 0;
-  if (today !== undefined && (!known.has(today) || (isFolded && past !== stored.past))) {
-    yield { ...serializeDay(owner, keys, today), ...(isFolded && { replaces: 'all days' }) };
-  }
+/** What was stored of a day, or at its start. */
+interface Stored {
+  readonly dayStartMs: number;
+  /** JSON. */
+  readonly content: string;
 }
 
-/** In place of sums, null stands for those of the window before. */
-function serializeDay(
-  owner: CounterOwner,
-  keys: readonly string[],
+/** Returns a day as JSON. In place of sums, null stands for those of the window before. */
+export function serializeDay(
+  { keys }: BranchState,
   { day, stepMs, sums, customer }: BranchDay,
-): StoredDay {
+): string {
   const ends = sums.map((ofEnd, i) => (ofEnd === (sums[i - 1] ?? NO_SUMS) ? null : [...ofEnd]));
-  const content = { end_ms: day.endMs, window_ms: stepMs, keys, customer, sums: ends };
-  return { owner, stream: DAYS, dayStartMs: day.startMs, content: JSON.stringify(content) };
+  return JSON.stringify({ end_ms: day.endMs, window_ms: stepMs, keys, customer, sums: ends });
 }
 
-function serializePasts(calendar: Calendar, { past, pasts }: BranchState): string {
+/** Returns the pasts and the days that they have as JSON. */
+export function serializePasts(calendar: Calendar, { past, pasts }: BranchState): string {
   const days = past
     .filter((one) => !hasWindows(one))
     .map(({ day, stepMs, customer }) => [day.startMs, day.endMs, stepMs, customer]);
@@ -83,11 +42,12 @@ function serializePasts(calendar: Calendar, { past, pasts }: BranchState): strin
 /** Returns the state of what was stored. Left out is what is invalid, or of another time zone or day start. */
 export function restoreBranches(
   calendar: Calendar,
-  daysOf: (stream: string) => readonly StoredDay[],
+  stored: readonly Stored[],
+  storedPasts: Stored | undefined,
 ): BranchState {
-  const { folded, pasts } = restorePasts(calendar, daysOf(PASTS)[0]);
-  const restored = daysOf(DAYS)
-    .map((stored) => restoreDay(calendar, stored))
+  const { folded, pasts } = restorePasts(calendar, storedPasts);
+  const restored = stored
+    .map((one) => restoreDay(calendar, one))
     .filter((one) => one !== undefined);
   const [keys = []] = restored.map((one) => one.keys).toSorted((a, b) => b.length - a.length);
   const days = restored
@@ -96,7 +56,7 @@ export function restoreBranches(
   return { ...NO_BRANCHES, keys: addKeys(keys, pasts), past: [...days, ...folded], pasts };
 }
 
-function restoreDay(calendar: Calendar, { dayStartMs, content }: StoredDay) {
+function restoreDay(calendar: Calendar, { dayStartMs, content }: Stored) {
   const { end_ms: endMs, window_ms: stepMs, keys, customer, sums } = parseStored(content);
   const expected = [calendar.dayAt(dayStartMs)];
   const day = restoreFolded(expected, [dayStartMs, endMs, stepMs, customer]);
@@ -118,7 +78,7 @@ function restoreDay(calendar: Calendar, { dayStartMs, content }: StoredDay) {
   return { keys, branchDay };
 }
 
-function restorePasts(calendar: Calendar, stored: StoredDay | undefined) {
+function restorePasts(calendar: Calendar, stored: Stored | undefined) {
   const { days, branches } = parseStored(stored?.content ?? '');
   const startMs = stored?.dayStartMs ?? 0;
   const pasts = new Map<string, Past>();
