@@ -96,11 +96,6 @@ export function replayBranches(
   { keys, days, daysBefore }: BranchPast,
 ): (atMs: number) => readonly BranchMetrics[] {
   const sites = new BranchSites(calendar, timezone, descriptions);
-  /** By day, the newest first. */
-  const past =
-    daysBefore === undefined
-      ? []
-      : days.map((_, i) => [...daysBefore, ...days.slice(0, i)].slice(-HISTORY_DAYS).toReversed());
   let shown: { readonly day: number; readonly windows: number } | undefined;
   return (atMs) => {
     const day = days.findIndex((one) => contains(one.day, atMs));
@@ -108,8 +103,10 @@ export function replayBranches(
     const windows =
       today?.sums.filter((_, window) => isOver(endMsOf(today, window + 1), atMs)).length ?? 0;
     if (today !== undefined && (day !== shown?.day || windows !== shown.windows)) {
+      const before = daysBefore === undefined ? [] : [...daysBefore, ...days.slice(0, day)];
+      const past = before.slice(-HISTORY_DAYS).toReversed();
       sites.replay({
-        ...(day === shown?.day ? sites.state : { ...NO_BRANCHES, keys, past: past[day] ?? [] }),
+        ...(day === shown?.day ? sites.state : { ...NO_BRANCHES, keys, past }),
         today: { ...today, sums: today.sums.slice(0, windows) },
       });
       shown = { day, windows };

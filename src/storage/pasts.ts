@@ -43,17 +43,16 @@ export class Pasts implements DaySource {
     const { owner, calendar, streams, branches } = customer;
     for (const stream of streams) {
       const { days } = customer.streamOf(stream);
-      if (this.#stored.has(days)) {
-        continue;
+      if (!this.#stored.has(days)) {
+        this.#stored.set(days, undefined);
+        days.restoreFrom(() => {
+          const [stored] = this.#store.daysOf(owner, stream);
+          const past =
+            stored && restorePast(calendar, stream, stored.dayStartMs, parseStored(stored.content));
+          this.#stored.set(days, past);
+          return past;
+        });
       }
-      this.#stored.set(days, undefined);
-      days.restoreFrom(() => {
-        const [stored] = this.#store.daysOf(owner, stream);
-        const past =
-          stored && restorePast(calendar, stream, stored.dayStartMs, parseStored(stored.content));
-        this.#stored.set(days, past);
-        return past;
-      });
     }
     if (branches !== undefined && !this.#storedBranches.has(branches)) {
       const [pasts] = this.#store.daysOf(owner, BRANCH_PASTS);
@@ -69,20 +68,10 @@ export class Pasts implements DaySource {
       for (const stream of streams) {
         const { days } = customer.streamOf(stream);
         const { known: past } = days;
-        if (past === undefined || (!all && past === this.#stored.get(days))) {
-          continue;
+        if (past !== undefined && (all || past !== this.#stored.get(days))) {
+          this.#stored.set(days, past);
+          yield rowOf(owner, stream, past, () => JSON.stringify(serializePast(calendar, past)));
         }
-        this.#stored.set(days, past);
-        yield {
-          owner,
-          stream,
-          replaces: 'all days',
-          dayStartMs: past.today.startMs,
-          // Written in pieces: serializing all of 10,000 customers would hold the event loop.
-          get content() {
-            return JSON.stringify(serializePast(calendar, past));
-          },
-        };
       }
       if (branches !== undefined) {
         const stored = all ? undefined : this.#storedBranches.get(branches);
@@ -91,6 +80,24 @@ export class Pasts implements DaySource {
       }
     }
   }
+}
+
+/** Written in pieces: serializing the pasts of 10,000 customers would hold the event loop. */
+function rowOf(
+  owner: StoredDay['owner'],
+  stream: string,
+  { today }: Past,
+  serialize: () => string,
+): StoredDay {
+  return {
+    owner,
+    stream,
+    replaces: 'all days',
+    dayStartMs: today.startMs,
+    get content() {
+      return serialize();
+    },
+  };
 }
 
 /** Yields the days and pasts that have changed. Windows are removed after the pasts are written that have them. */
@@ -102,15 +109,7 @@ function* changedBranches(
   const { today, past, pasts } = state;
   const [first] = pasts.values();
   if (first !== undefined && pasts !== stored.pasts) {
-    yield {
-      owner,
-      stream: BRANCH_PASTS,
-      replaces: 'all days',
-      dayStartMs: first.today.startMs,
-      get content() {
-        return serializePasts(calendar, state);
-      },
-    };
+    yield rowOf(owner, BRANCH_PASTS, first, () => serializePasts(calendar, state));
   }
   const known = new Set<unknown>([stored.today, ...stored.past]);
   const unfolded = past.filter(hasWindows);

@@ -11,7 +11,7 @@ import type { Calendar, Span } from '../calendar/calendar.ts';
 import type { PastDay } from '../occupancy/door-model.ts';
 import { daysBefore } from '../past/past.ts';
 import type { Past } from '../past/past.ts';
-import { anyBelow, areEqual, countOf, grandTotal, minus, plus } from '../rows/counts.ts';
+import { anyBelow, areEqual, grandTotal, higher, minus, plus } from '../rows/counts.ts';
 import type { Counts, CountsByKey } from '../rows/counts.ts';
 import type { CountsToday } from '../rows/day-counts.ts';
 import { readLarger, WindowReader } from '../rows/window-reader.ts';
@@ -228,10 +228,6 @@ export function windowTask(branchDay: BranchDay, counted: CustomerDay): BranchTa
   return { branchDay, fromMs: branchDay.day.startMs, toMs, counted };
 }
 
-function larger(a: Counts, b: Counts): Counts {
-  return a.map((count, counter) => Math.max(count, countOf(b, counter)));
-}
-
 /** Sends the request of a task. Throws a ServiceError, also if another aggregation was forced. */
 export async function requestSums(
   { branchDay, fromMs, toMs, counted }: BranchTask,
@@ -240,7 +236,7 @@ export async function requestSums(
 ): Promise<CountsByKey> {
   const reader = new WindowReader({ query, stream: 'people', zone, nowMs: () => fromMs });
   const customer = countedUntil(branchDay, toMs ?? Infinity, counted);
-  const atLeast = larger(totalOf(lastSums(branchDay)), customer);
+  const atLeast = higher(totalOf(lastSums(branchDay)), customer) ?? customer;
   return readLarger(
     () => readByKey(reader, 'branch', fromMs, toMs),
     (table) => anyBelow(totalOf(sumsOf([], table)), atLeast),
@@ -278,20 +274,20 @@ export function addWindow({ branchDay, counted }: BranchTask, sums: Sums): Branc
 
 /** A key whose sum has grown since the last request was seen in the customer's newest minute. */
 function takeNow(
-  { now, seenMs, ...state }: BranchState,
+  state: BranchState,
   { branchDay, counted, lastSeenMs }: BranchTask,
   sums: Sums,
 ): BranchState {
-  const customer = countedUntil(branchDay, Infinity, counted);
+  const { keys, now } = state;
   const last = lastSums(branchDay);
-  const grown = state.keys.filter(
-    (_, index) =>
-      now !== undefined &&
-      anyBelow(larger(sumOfKey(now.sums, index), sumOfKey(last, index)), sumOfKey(sums, index)),
-  );
-  const seen = new Map(seenMs);
-  if (lastSeenMs !== undefined) {
-    grown.forEach((key) => seen.set(key, lastSeenMs));
+  const seenMs = new Map(state.seenMs);
+  if (now !== undefined && lastSeenMs !== undefined) {
+    keys.forEach((key, index) => {
+      const known = higher(sumOfKey(now.sums, index), sumOfKey(last, index)) ?? [];
+      if (anyBelow(known, sumOfKey(sums, index))) {
+        seenMs.set(key, lastSeenMs);
+      }
+    });
   }
-  return { ...state, now: { customer, sums }, seenMs: seen };
+  return { ...state, now: { customer: countedUntil(branchDay, Infinity, counted), sums }, seenMs };
 }

@@ -177,12 +177,9 @@ export class BranchSites {
 
   #fold(): void {
     const { past, pasts } = this.#state;
-    const learned = new Map<string, Past>();
-    for (const [key, { days }] of this.#sites) {
-      if (days.known !== undefined) {
-        learned.set(key, days.known);
-      }
-    }
+    const learned = new Map(
+      [...this.#sites].flatMap(([key, { days }]) => (days.known ? [[key, days.known]] : [])),
+    );
     if (past.some(hasWindows) || [...learned].some(([key, known]) => known !== pasts.get(key))) {
       this.#state = fold(this.#state, learned);
       this.#sites.forEach((site) => this.#learned.set(site, this.#state.past));

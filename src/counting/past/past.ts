@@ -101,7 +101,7 @@ export function updateDays(
   before: Past,
   today: Span,
   counted: readonly DayCounts[],
-  windowMs = QUARTER_MS,
+  windowMs = before.windowMs,
 ): Past {
   const others = new Set(daysBefore(calendar, today).map(({ startMs }) => startMs));
   counted.forEach(({ day }) => others.delete(day.startMs));

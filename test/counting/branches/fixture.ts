@@ -17,6 +17,7 @@ import type { BranchState, CustomerCounts } from '../../../src/counting/branches
 import { countsToday, pastOf } from '../../../src/counting/branches/sites.ts';
 import type { Calendar, Span } from '../../../src/counting/calendar/calendar.ts';
 import { QUARTER_MS } from '../../../src/counting/occupancy/door-model.ts';
+import type { PastDay } from '../../../src/counting/occupancy/door-model.ts';
 import { daysBefore, pastDays } from '../../../src/counting/past/past.ts';
 import { grandTotal, plus } from '../../../src/counting/rows/counts.ts';
 import { DayCounter, lastSeenIn } from '../../../src/counting/rows/day-counts.ts';
@@ -135,14 +136,10 @@ export class BranchFixture {
     return this.requests.length - sent;
   }
 
-  /** Returns the entries and exits of a key by quarter-hour of a past day, those with counts. */
+  /** Returns the entries and exits of a key in the quarter-hours of a past day that have counts. */
   pastQuarters(key: string, daysAgo: number): (readonly [quarter: number, ...counts: number[]])[] {
     const past = this.state.pasts.get(key);
-    const day = past && pastDays(past).at(-daysAgo);
-    return Array.from({ length: day?.counts[0]?.length ?? 0 }, (_, i) => {
-      const counts = day?.counts.map((steps) => steps[i] ?? 0) ?? [];
-      return [(day?.first ?? 0) + i, ...counts] as const;
-    }).filter(([, ...counts]) => counts.some((count) => count !== 0));
+    return quartersOf(past && pastDays(past).at(-daysAgo));
   }
 
   /** Returns the entries and exits of a key on each past day, oldest first. */
@@ -159,10 +156,18 @@ export class BranchFixture {
     }
   }
 
+  /** Returns today's counts of a key; undefined unless they are those of the customer's newest poll. */
+  today(key: string): CountsToday | undefined {
+    const customer = this.customer();
+    const { today } = this.state;
+    return today && isTodayKnown(this.state, customer)
+      ? countsToday(this.state, this.calendar, today, customer.today, key)
+      : undefined;
+  }
+
   /** Returns today's entries and exits of a key; undefined while they are unknown. */
   sumsToday(key: string): readonly number[] | undefined {
-    const today = branchesToday(this.state, this.calendar, this.customer(), [key]);
-    return today?.get(key)?.counts.counts.map(grandTotal);
+    return this.today(key)?.counts.counts.map(grandTotal);
   }
 
   /** Returns the entries and exits of a key between two instants that have arrived. */
@@ -174,11 +179,7 @@ export class BranchFixture {
 
   /** Returns today's sums at the ends of windows by key, each window once that has counts. */
   windows(key: string): (readonly [window: number, ...counts: number[]])[] {
-    const counted = branchesToday(this.state, this.calendar, this.customer())?.get(key)?.counts;
-    return Array.from({ length: counted?.counts[0]?.length ?? 0 }, (_, i) => {
-      const counts = counted?.counts.map((steps) => steps[i] ?? 0) ?? [];
-      return [(counted?.first ?? 0) + i, ...counts] as const;
-    }).filter(([, ...counts]) => counts.some((count) => count !== 0));
+    return quartersOf(this.today(key)?.counts);
   }
 
   /** Returns the same fixture with nothing but the records and the time. */
@@ -209,17 +210,12 @@ export class BranchFixture {
   }
 }
 
-/** Returns today's counts of some keys; undefined unless they are those of the customer's newest poll. */
-export function branchesToday(
-  state: BranchState,
-  calendar: Calendar,
-  customer: CustomerCounts,
-  keys = state.keys,
-): ReadonlyMap<string, CountsToday> | undefined {
-  const { today } = state;
-  return today && isTodayKnown(state, customer)
-    ? new Map(keys.map((key) => [key, countsToday(state, calendar, today, customer.today, key)]))
-    : undefined;
+function quartersOf(
+  { first, counts }: Pick<PastDay, 'first' | 'counts'> = { first: 0, counts: [] },
+) {
+  return Array.from({ length: counts[0]?.length ?? 0 }, (_, i) => {
+    return [first + i, ...counts.map((steps) => steps[i] ?? 0)] as const;
+  }).filter(([, ...ofQuarter]) => ofQuarter.some((count) => count !== 0));
 }
 
 /** An instant of the fixture's first day. */

@@ -16,7 +16,7 @@ import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
 import { createPast } from '../../../src/counting/past/past.ts';
 import { countInMinute, positiveSums } from '../../../src/counting/rows/day-counts.ts';
 import { CALENDAR, COPENHAGEN } from '../../support/owner.ts';
-import { at, BranchFixture, branchesToday } from './fixture.ts';
+import { at, BranchFixture } from './fixture.ts';
 
 const NORTH = '101';
 const SOUTH = '102';
@@ -55,9 +55,7 @@ describe('today', () => {
     branches.record(NORTH, at(10, 3), [5, 0]);
     branches.record(NORTH, at(10, 17), [0, 4]);
     await branches.poll();
-    const counts = branchesToday(branches.state, branches.calendar, branches.customer())?.get(
-      NORTH,
-    )?.counts;
+    const counts = branches.today(NORTH)?.counts;
     // The window until 10:15 is finished at 10:20.
     expect(branches.windows(NORTH)).toEqual([[24, 5, 4]]);
     expect(counts?.lastStepEndMs).toBe(at(10, 18));
@@ -80,27 +78,25 @@ describe('today', () => {
       throw new ServiceError('server', '500');
     };
     await branches.poll();
-    expect(branchesToday(branches.state, branches.calendar, branches.customer())).toBeUndefined();
+    expect(branches.today(NORTH)).toBeUndefined();
   });
 
   test('is known without a request while nobody is counted', async () => {
     const branches = new BranchFixture(at(9, 30));
     await branches.pollUntil(at(12));
     expect(branches.requests).toEqual([]);
-    expect(branchesToday(branches.state, branches.calendar, branches.customer())).toEqual(
-      new Map(),
-    );
+    expect(branches.sumsToday(NORTH)).toEqual([0, 0]);
     expect(isPastKnown(branches.state)).toBe(true);
   });
 
   test('is unknown before the first poll, and at counts of another day', async () => {
     const branches = new BranchFixture(at(10));
-    expect(branchesToday(NO_BRANCHES, branches.calendar, branches.customer())).toBeUndefined();
+    expect(branches.today(NORTH)).toBeUndefined();
     expect(plan(NO_BRANCHES, branches.customer())).toBeUndefined();
     await branches.poll();
     for (const days of [-1, 1]) {
       branches.nowMs = at(10) + days * DAY_MS;
-      expect(branchesToday(branches.state, branches.calendar, branches.customer())).toBeUndefined();
+      expect(branches.today(NORTH)).toBeUndefined();
       expect(plan(branches.state, branches.customer())).toBeUndefined();
     }
   });
@@ -108,8 +104,7 @@ describe('today', () => {
   test('has nobody in a branch that did not count', async () => {
     const branches = await morning();
     const { state, calendar } = branches;
-    const today = branchesToday(state, calendar, branches.customer(), ['unknown']);
-    const { counts, lastSeenMs } = today?.get('unknown') ?? {};
+    const { counts, lastSeenMs } = branches.today('unknown') ?? {};
     expect(counts && positiveSums(counts)).toEqual([0, 0]);
     expect(lastSeenMs).toBeUndefined();
     const past = pastOf(state, calendar, 'unknown');
@@ -157,10 +152,8 @@ describe('today', () => {
     await branches.pollUntil(at(10, 30));
     const fresh = branches.restarted();
     await fresh.poll();
-    const seen = [branches, fresh].map(({ state, calendar }) =>
-      [NORTH, SOUTH].map(
-        (key) => branchesToday(state, calendar, branches.customer())?.get(key)?.lastSeenMs,
-      ),
+    const seen = [branches, fresh].map((one) =>
+      [NORTH, SOUTH].map((key) => one.today(key)?.lastSeenMs),
     );
     expect(seen).toEqual([
       [at(10, 7), at(10, 11)],
@@ -175,9 +168,8 @@ describe('today', () => {
     branches.record(SOUTH, at(10, 55), [1, 0]);
     branches.nowMs = at(10, 56);
     await branches.poll();
-    const { state, calendar } = branches;
-    const today = branchesToday(state, calendar, branches.customer());
-    expect([NORTH, SOUTH].map((key) => today?.get(key)?.lastSeenMs)).toEqual([at(10), at(10, 55)]);
+    const seen = [NORTH, SOUTH].map((key) => branches.today(key)?.lastSeenMs);
+    expect(seen).toEqual([at(10), at(10, 55)]);
   });
 });
 
@@ -246,6 +238,22 @@ describe('late records', () => {
 });
 
 describe('the days before', () => {
+  test('are by hour until the last of those from before the first start is gone', async () => {
+    const branches = new BranchFixture(at(12));
+    for (let day = -30; day <= HISTORY_DAYS; day += 1) {
+      branches.record(NORTH, at(10, 20, day), [9, 6]);
+    }
+    for (const [days, windowMs] of [
+      [0, HOUR_MS],
+      [27, HOUR_MS],
+      [28, 15 * MINUTE_MS],
+    ] as const) {
+      await branches.pollUntil(at(12) + days * DAY_MS + 1, 6 * HOUR_MS);
+      const past = branches.state.pasts.get(NORTH);
+      expect(past).toMatchObject({ windowMs, days: HISTORY_DAYS, sums: [9 * 28, 6 * 28] });
+    }
+  });
+
   test('are read by hours in which the customer counted anybody, newest first, once', async () => {
     const branches = new BranchFixture(at(9, 30));
     for (let day = 1; day <= HISTORY_DAYS; day += 1) {
@@ -381,7 +389,7 @@ test('a service that forces another aggregation leaves the branches unknown', as
   branches.change = (response) => ({ ...response, aggregation: 'day' });
   await branches.poll();
   expect(branches.requests).toHaveLength(1);
-  expect(branchesToday(branches.state, branches.calendar, branches.customer())).toBeUndefined();
+  expect(branches.today(NORTH)).toBeUndefined();
   branches.change = (response) => response;
   await branches.poll();
   expect(branches.windows(NORTH)).toEqual([[24, 4, 0]]);
@@ -513,11 +521,9 @@ test('sums are those of the service and past days those of a process without fau
         while (branches.nowMs < at(26)) {
           await branches.pollUntil(branches.nowMs + everyMinutes * MINUTE_MS, DAY_MS);
           const { day, nowMs } = branches;
-          const known = branchesToday(branches.state, branches.calendar, branches.customer());
-          for (const key of known ? keys : []) {
-            expect(branches.sumsToday(key)).toEqual(
-              branches.countedBetween(key, day.startMs, nowMs),
-            );
+          for (const key of branches.today(NORTH) ? keys : []) {
+            const expected = branches.countedBetween(key, day.startMs, nowMs);
+            expect(branches.sumsToday(key)).toEqual(expected);
           }
         }
         branches.change = (response) => response;
