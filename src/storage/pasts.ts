@@ -21,10 +21,9 @@ const BRANCH_PASTS = 'branch past';
 type Branches = Pick<BranchSites, 'state' | 'restore'>;
 
 /** A customer whose past is stored. */
-export interface PastOwner extends Pick<Customer, 'owner' | 'calendar' | 'streams' | 'streamOf'> {
-  /** Undefined for a customer that is one building. */
+export type PastOwner = Pick<Customer, 'owner' | 'calendar' | 'streams' | 'streamOf'> & {
   readonly branches: Branches | undefined;
-}
+};
 
 export class Pasts implements DaySource {
   readonly #store: Pick<Store, 'daysOf'>;

@@ -116,13 +116,11 @@ export class BranchSites {
       site.pastRead(pastOf(this.#state, this.#calendar, key));
       this.#learned.set(site, this.#state.past);
     }
-    if (unlearned.length > LEARNED_AT_ONCE) {
-      return true;
-    }
-    if (unlearned.length > 0) {
+    const isLast = unlearned.length <= LEARNED_AT_ONCE;
+    if (isLast && unlearned.length > 0) {
       this.#fold();
     }
-    return false;
+    return !isLast;
   }
 
   /** Shows a state of the past, at the end of its windows, and learns from the days before it. */
@@ -193,16 +191,13 @@ export class BranchSites {
     if (customer === undefined) {
       return;
     }
-    const before = this.#state;
     this.#state = update(state, this.#calendar, customer);
-    const { keys, today } = this.#state;
     // The service may list a branch long before anybody is counted there.
-    const hasOther = keys.some((key) => !this.#sites.has(key));
-    const mayAddSites = hasOther || today?.day.startMs !== before.today?.day.startMs;
-    if (mayAddSites) {
-      this.#addSites();
+    if (!isOfToday && this.#state.keys.every((key) => this.#sites.has(key))) {
+      return;
     }
-    if ((mayAddSites || isOfToday) && isTodayKnown(this.#state, customer)) {
+    this.#addSites();
+    if (isTodayKnown(this.#state, customer)) {
       this.#show(customer.today);
     }
   }
@@ -263,8 +258,8 @@ export function pastOf({ keys, past, pasts }: BranchState, calendar: Calendar, k
   function daysOf(days: readonly BranchDay[]): readonly DayCounts[] {
     return days.map((branchDay) => countsOfKey(calendar, branchDay, index)).toReversed();
   }
-  const none = past.map(({ day, stepMs }) => unknownDay(day, stepMs));
-  const known = pasts.get(key) ?? createPast(calendar, today, daysOf(none), windowMs);
+  const none = daysOf(past.map(({ day, stepMs }) => unknownDay(day, stepMs)));
+  const known = pasts.get(key) ?? createPast(calendar, today, none, windowMs);
   const days = daysOf(past.filter(hasWindows));
   return days.length === 0 ? known : updateDays(calendar, known, today, days, windowMs);
 }

@@ -64,9 +64,7 @@ function restoreDay(calendar: Calendar, { dayStartMs, content }: Stored) {
   if (
     day === undefined ||
     ends.length > windowsOf(day) ||
-    !ends.every((ofEnd) => ofEnd === null || areIntegers(ofEnd)) ||
-    !Array.isArray(keys) ||
-    !keys.every((key) => typeof key === 'string')
+    !ends.every((ofEnd) => ofEnd === null || areIntegers(ofEnd))
   ) {
     return undefined;
   }
@@ -75,7 +73,7 @@ function restoreDay(calendar: Calendar, { dayStartMs, content }: Stored) {
     ...day,
     sums: ends.map((ofEnd) => (last = ofEnd === null ? last : smallest(Float64Array.from(ofEnd)))),
   };
-  return { keys, branchDay };
+  return { keys: membersOf(keys).map(String), branchDay };
 }
 
 function restorePasts(calendar: Calendar, stored: Stored | undefined) {

@@ -349,15 +349,6 @@ test('a day that ends within an hour has nobody after its end', () => {
   expect(history.lastSeenMs).toEqual([day.endMs - 15 * MINUTE_MS, undefined]);
 });
 
-test('a branch is counted from its first sums on', async () => {
-  const branches = new BranchFixture(at(10, 18));
-  expect(countedKeys(branches.state)).toEqual([]);
-  branches.record(NORTH, at(10, 3), [5, 0]);
-  await branches.poll();
-  expect(countedKeys(branches.state)).toEqual([NORTH]);
-  expect(countedKeys({ ...branches.state, now: undefined })).toEqual([]);
-});
-
 test('a branch appears and goes', async () => {
   const branches = await morning();
   expect(countedKeys(branches.state)).toEqual([NORTH, SOUTH]);

@@ -201,18 +201,6 @@ describe('values', () => {
     expect(branches.occupancy).toEqual({ [NORTH]: 7 });
   });
 
-  test('stay known without a request while nobody is counted', async () => {
-    const branches = new SitesFixture({ [NORTH]: OTHERS }, at(10, 21));
-    branches.record(NORTH, at(10, 3), [5, 0]);
-    branches.count();
-    await branches.read();
-    branches.nowMs = at(11);
-    expect(branches.occupancy).toEqual({ [NORTH]: undefined });
-    branches.count();
-    expect(branches.sites.plan()).toBeUndefined();
-    expect(branches.occupancy).toEqual({ [NORTH]: 5 });
-  });
-
   test('of today are known before the days before are', async () => {
     const branches = new SitesFixture({ [NORTH]: OTHERS });
     branches.record(NORTH, at(10, 3), [5, 0]);
