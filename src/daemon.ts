@@ -8,7 +8,6 @@ import type { WebConfig } from './base/web-config.ts';
 import type { LoadedConfig } from './config/load.ts';
 import type { LoadResult } from './config/reader.ts';
 import type { Config } from './config/types.ts';
-import type { Customer } from './counting/customer.ts';
 import { HighWaterMarks } from './counting/high-water-marks.ts';
 import { shardOf } from './customers.ts';
 import { Exporter } from './exporter.ts';
@@ -76,10 +75,7 @@ export function createDaemon(options: DaemonOptions) {
     log,
     observe: (successful, writtenAtMs) => exporterMetrics.stateSaved(successful, writtenAtMs),
   });
-  function customers(): readonly Customer[] {
-    return exporter.customers.map(({ customer }) => customer);
-  }
-  const pasts = new Pasts(store, customers);
+  const pasts = new Pasts(store, () => exporter.customers.map(({ customer }) => customer));
   store.setSources(pasts);
   const exporter = new Exporter(loaded.config, {
     clock,

@@ -96,8 +96,8 @@ export function update(
 ): BranchState {
   const { counts, endMs } = customer.today;
   const { day } = counts;
-  const isStarted = state.today?.day.startMs === day.startMs;
-  const started = isStarted ? state : startDay(state, calendar, day);
+  const isOfDay = state.today?.day.startMs === day.startMs;
+  const started = isOfDay ? state : startDay(state, calendar, day);
   const known = started.today ?? unknownDay(day, WINDOW_MS);
   const today = copyWindows(known, finishedWindows(known, endMs), counts);
   const last = lastSums(today);
@@ -137,7 +137,8 @@ function startDay(state: BranchState, calendar: Calendar, day: Span): BranchStat
 
 /** A past day is read again if the customer's own sum of it is not what it was when its windows were read. */
 function updatePastDay(known: BranchDay | FoldedDay, counted: CustomerDay): BranchDay | FoldedDay {
-  if (!isUnread(known) && areEqual(known.customer, countedUntil(known, known.day.endMs, counted))) {
+  const ofDay = countedUntil(known, known.day.endMs, counted);
+  if (!isUnread(known) && areEqual(known.customer, ofDay)) {
     return known;
   }
   const unread = isUnread(known) ? known : unknownDay(known.day, known.stepMs);
@@ -169,14 +170,11 @@ export function copyWindows(
   const last = lastSums(branchDay);
   const before = countedUntil(branchDay, endMsOf(branchDay), counted);
   const sums = [...branchDay.sums];
-  while (
-    sums.length < windows &&
-    areEqual(totalOf(last), before) &&
-    areEqual(
-      countedUntil(branchDay, endMsOf(branchDay, sums.length + 1) + MINUTE_MS, counted),
-      before,
-    )
-  ) {
+  function isNextQuiet(): boolean {
+    const endMs = endMsOf(branchDay, sums.length + 1) + MINUTE_MS;
+    return areEqual(countedUntil(branchDay, endMs, counted), before);
+  }
+  while (sums.length < windows && areEqual(totalOf(last), before) && isNextQuiet()) {
     sums.push(last);
   }
   return sums.length === branchDay.sums.length ? branchDay : { ...branchDay, sums };
@@ -216,10 +214,8 @@ export function plan(
 /** Returns whether the newest sums are those at the customer's newest poll: then they are the service's. */
 export function isTodayKnown(state: BranchState, customer: CustomerCounts): boolean {
   const { today } = state;
-  return (
-    today?.day.startMs === customer.today.counts.day.startMs &&
-    plan(state, customer)?.branchDay !== today
-  );
+  const isOfDay = today?.day.startMs === customer.today.counts.day.startMs;
+  return isOfDay && plan(state, customer)?.branchDay !== today;
 }
 
 /** Returns the request for the sums at the next end. */

@@ -46,9 +46,7 @@ export function restoreBranches(
   storedPasts: Stored | undefined,
 ): BranchState {
   const { folded, pasts } = restorePasts(calendar, storedPasts);
-  const restored = stored
-    .map((one) => restoreDay(calendar, one))
-    .filter((one) => one !== undefined);
+  const restored = stored.flatMap((one) => restoreDay(calendar, one));
   const [keys = []] = restored.map((one) => one.keys).toSorted((a, b) => b.length - a.length);
   const days = restored
     .filter((one) => one.keys.every((key, i) => key === keys[i]))
@@ -59,21 +57,21 @@ export function restoreBranches(
 function restoreDay(calendar: Calendar, { dayStartMs, content }: Stored) {
   const { end_ms: endMs, window_ms: stepMs, keys, customer, sums } = parseStored(content);
   const expected = [calendar.dayAt(dayStartMs)];
-  const day = restoreFolded(expected, [dayStartMs, endMs, stepMs, customer]);
+  const [day] = restoreFolded(expected, [dayStartMs, endMs, stepMs, customer]);
   const ends = membersOf(sums);
   if (
     day === undefined ||
     ends.length > windowsOf(day) ||
     !ends.every((ofEnd) => ofEnd === null || areIntegers(ofEnd))
   ) {
-    return undefined;
+    return [];
   }
   let last = NO_SUMS;
   const branchDay: BranchDay = {
     ...day,
     sums: ends.map((ofEnd) => (last = ofEnd === null ? last : smallest(Float64Array.from(ofEnd)))),
   };
-  return { keys: membersOf(keys).map(String), branchDay };
+  return [{ keys: membersOf(keys).map(String), branchDay }];
 }
 
 function restorePasts(calendar: Calendar, stored: Stored | undefined) {
@@ -88,22 +86,22 @@ function restorePasts(calendar: Calendar, stored: Stored | undefined) {
     pasts.set(key, past);
   }
   const expected = daysBefore(calendar, calendar.dayAt(startMs));
-  const folded = membersOf(days).map((one) => restoreFolded(expected, membersOf(one)));
-  return { folded: folded.filter((one) => one !== undefined), pasts };
+  const folded = membersOf(days).flatMap((one) => restoreFolded(expected, membersOf(one)));
+  return { folded, pasts };
 }
 
-/** Returns a day without its windows; undefined if it is invalid, or none of the expected ones. */
+/** Returns a day without its windows; none if it is invalid, or not one of the expected ones. */
 function restoreFolded(
   expected: readonly Span[],
   [startMs, endMs, stepMs, customer]: readonly unknown[],
-): FoldedDay | undefined {
+): readonly FoldedDay[] {
   const day = expected.find((one) => one.startMs === startMs && one.endMs === endMs);
   return day !== undefined &&
     (stepMs === WINDOW_MS || stepMs === PAST_WINDOW_MS) &&
     areIntegers(customer) &&
     customer.length === COUNTERS.people.length
-    ? { day, stepMs, customer }
-    : undefined;
+    ? [{ day, stepMs, customer }]
+    : [];
 }
 
 function membersOf(value: unknown): readonly unknown[] {

@@ -237,10 +237,9 @@ function pack(
   const length = isCounted.lastIndexOf(true) + 1 - first;
   const counts = new Float64Array(all.length * Math.max(0, length));
   all.forEach((quarters, i) => counts.set(quarters.subarray(first, first + length), i * length));
-  const perPerson = windowMs / QUARTER_MS;
   const sums = (days[0]?.counts ?? []).map((_, counter) =>
     byDay.reduce((total, day) => total + grandTotal(day[counter] ?? []), 0),
   );
-  const packed = smallest(counts.map((count) => count * perPerson));
+  const packed = smallest(counts.map((count) => count * (windowMs / QUARTER_MS)));
   return { days: days.length, windowMs, sums, first, length, counts: packed };
 }
