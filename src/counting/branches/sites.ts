@@ -258,8 +258,11 @@ export function pastOf({ keys, past, pasts }: BranchState, calendar: Calendar, k
   function daysOf(days: readonly BranchDay[]): readonly DayCounts[] {
     return days.map((branchDay) => countsOfKey(calendar, branchDay, index)).toReversed();
   }
-  const none = daysOf(past.map(({ day, stepMs }) => unknownDay(day, stepMs)));
-  const known = pasts.get(key) ?? createPast(calendar, today, none, windowMs);
+  function nobody(): Past {
+    const none = daysOf(past.map(({ day, stepMs }) => unknownDay(day, stepMs)));
+    return createPast(calendar, today, none, windowMs);
+  }
+  const known = pasts.get(key) ?? nobody();
   const days = daysOf(past.filter(hasWindows));
   return days.length === 0 ? known : updateDays(calendar, known, today, days, windowMs);
 }

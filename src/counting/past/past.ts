@@ -173,19 +173,19 @@ export function lastSeenAt(
 
 /** Returns the days, oldest first. */
 export function pastDays(past: Past): readonly PastDay[] {
-  const { weekday, days, windowMs, sums, first, length, counts } = past;
+  const { weekday, days, windowMs, sums, first, length } = past;
   const perPerson = windowMs / QUARTER_MS;
+  const counts =
+    perPerson === 1 ? past.counts : new Float64Array(past.counts).map((count) => count / perPerson);
   return Array.from({ length: days }, (_, index) => {
     const start = index * sums.length * length;
     return {
       weekday: (weekday + HISTORY_DAYS - (days - index)) % 7,
       stepMs: QUARTER_MS,
       first,
-      counts: sums.map((__, counter) => {
-        const [from, to] = [start + counter * length, start + (counter + 1) * length];
-        const ofDay = counts.subarray(from, to);
-        return perPerson === 1 ? ofDay : Float64Array.from(ofDay, (count) => count / perPerson);
-      }),
+      counts: sums.map((__, counter) =>
+        counts.subarray(start + counter * length, start + (counter + 1) * length),
+      ),
     };
   });
 }
