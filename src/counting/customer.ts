@@ -7,7 +7,7 @@ import type { Breakdown, CounterName, KeyTimes, MinuteStream, Stream } from '../
 import type { BreakdownOutcome } from './breakdowns/poll-breakdown.ts';
 import { BranchSites } from './branches/sites.ts';
 import { Breakdowns } from './breakdowns/breakdown-states.ts';
-import { runningPeriod } from './calendar/calendar.ts';
+import { monthName, runningPeriod } from './calendar/calendar.ts';
 import type { Calendar, CountingPeriod } from './calendar/calendar.ts';
 import { CountedDays } from './past/counted-days.ts';
 import { countOf } from './rows/counts.ts';
@@ -172,8 +172,7 @@ export class Customer implements MetricsSource {
 
   /** Ids and names of its buildings, if it is polled by branch, in any order. */
   get branchNames(): readonly string[] {
-    const { keys } = this.#branches ?? {};
-    return keys === undefined ? [] : [...keys, ...this.breakdowns.branchNames];
+    return this.#branches?.names ?? [];
   }
 
   /** Returns whether it is open; undefined without opening hours. */
@@ -226,21 +225,19 @@ export class Customer implements MetricsSource {
     for (const breakdown of this.breakdowns.configured) {
       streams[breakdown] = { ...this.#healthOf(breakdown), lastSeenMs: undefined };
     }
-    const branches = this.#branches?.metricsAt(nowMs);
-    const sites = branches?.map(({ key }) => key) ?? [];
-    const breakdowns = this.breakdowns.metricsAt(period.startMs, dayStartMs, sites);
     return {
       customer: name,
       timezone,
       labels: this.#labels,
       utcOffsetSeconds: calendar.zone.offsetMsAt(nowMs) / 1000,
       periodStartMs: period.startMs,
+      month: monthName(period.month),
       credentialsValid: this.credentialsValid,
       ...this.#site.metricsAt(nowMs),
       usualLogins: this.#usualLoginsAt(nowMs),
       counters,
-      breakdowns,
-      branches,
+      breakdowns: this.breakdowns.metricsAt(period.startMs, dayStartMs),
+      branches: this.#branches?.metricsAt(nowMs),
       streams,
       validUntilMs: this.#validUntil(nowMs),
     };

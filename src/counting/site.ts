@@ -117,6 +117,7 @@ export class Site {
     const expected = isFresh ? this.#expectedNow() : undefined;
     const usual = expected?.usual;
     return {
+      name: this.#description.name,
       capacity: this.#description.capacity,
       open: this.isOpenAt(nowMs),
       staffed: this.#description.staffedHours?.isOpenAt(nowMs, this.#timezone),

@@ -50,14 +50,13 @@ export function branchesOf(
   hours: BranchHours | undefined,
   isReading: (branch: BranchMetrics) => boolean,
 ): readonly BranchStatus[] | undefined {
-  const names = new Map(metrics.breakdowns.branch?.names);
   return metrics.branches?.map((branch) => {
     const isSilent =
       countsNobody(branch, metrics.streams.people, nowMs) &&
       wasOpen(branch.open, nowMs, (atMs) => hours?.isOpenAt(branch.key, atMs));
     return {
       metrics: branch,
-      name: names.get(branch.key) ?? branch.key,
+      name: branch.name ?? branch.key,
       faults: listDoorFaults(isSilent, branch.estimate),
       isReading: isReading(branch),
       nowMs,

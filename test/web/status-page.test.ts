@@ -228,7 +228,7 @@ test('a branch has an id and a name, and is open by its own hours, or by those o
   const [registered] = new CustomerRegistry(new HighWaterMarks()).update(config);
   const openedMs = Date.UTC(2026, 2, 10, 7);
   const { branches, branchNames } = registered?.customer ?? {};
-  expect(branchNames).toEqual(['101', '102', 'Main', '102']);
+  expect(branchNames).toEqual(['101', '102', 'Main']);
   expect(['101', '102', '103'].map((key) => branches?.isOpenAt(key, openedMs))).toEqual([
     true,
     false,

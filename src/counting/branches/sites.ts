@@ -137,6 +137,12 @@ export class BranchSites {
     return [...this.#sites.keys()];
   }
 
+  /** Their ids, and the names that are configured. */
+  get names(): readonly string[] {
+    const names = Object.values(this.#descriptions.configured).map(({ name }) => name);
+    return [...this.keys, ...names.filter((name) => name !== undefined)];
+  }
+
   /** Returns whether a branch is open; undefined without opening hours. */
   isOpenAt(key: string, atMs: number): boolean | undefined {
     return this.#sites.get(key)?.isOpenAt(atMs);

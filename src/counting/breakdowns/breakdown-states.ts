@@ -1,7 +1,7 @@
 /** The breakdowns of one customer: their states, and from these the exported values at any instant. */
 import { COUNTERS } from '../../base/model.ts';
 import type { Breakdown, CounterName } from '../../base/model.ts';
-import { compareKeys, countsOf, INITIAL_BREAKDOWN } from './poll-breakdown.ts';
+import { countsOf, INITIAL_BREAKDOWN } from './poll-breakdown.ts';
 import type { AcceptedByKey, BreakdownSnapshot, BreakdownState } from './poll-breakdown.ts';
 import { countOf } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
@@ -17,21 +17,12 @@ import type { Health } from '../totals/health.ts';
 import { counterOfKey } from '../high-water-marks.ts';
 import type { CounterOwner, HighWaterMarks } from '../high-water-marks.ts';
 
-export interface BreakdownSettings {
-  readonly breakdowns: readonly Breakdown[];
-  /** Names of branches by their keys, as configured. */
-  readonly branchNames: Readonly<Record<string, string>>;
-}
-
 export class Breakdowns {
   readonly #owner: CounterOwner;
   readonly #marks: HighWaterMarks;
   #states: ReadonlyMap<Breakdown, BreakdownState> = new Map();
   /** Also of removed breakdowns: their counters must not fall if they come back. */
   readonly #health = new Map<Breakdown, Health>();
-  #settings: BreakdownSettings = { breakdowns: [], branchNames: {} };
-  /** Keys of branches that have a name, of the last call. */
-  #named: Readonly<Record<'unsorted' | 'sorted', readonly string[]>> = { unsorted: [], sorted: [] };
 
   constructor(owner: CounterOwner, marks: HighWaterMarks) {
     this.#owner = owner;
@@ -39,20 +30,12 @@ export class Breakdowns {
   }
 
   /** Breakdowns that stay keep their state. */
-  configure(settings: BreakdownSettings): void {
-    this.#settings = settings;
-    this.#states = new Map(
-      settings.breakdowns.map((breakdown) => [breakdown, this.stateOf(breakdown)]),
-    );
+  configure(breakdowns: readonly Breakdown[]): void {
+    this.#states = new Map(breakdowns.map((breakdown) => [breakdown, this.stateOf(breakdown)]));
   }
 
   get configured(): readonly Breakdown[] {
-    return this.#settings.breakdowns;
-  }
-
-  /** Names of branches, as configured. */
-  get branchNames(): readonly string[] {
-    return Object.values(this.#settings.branchNames);
+    return [...this.#states.keys()];
   }
 
   stateOf(breakdown: Breakdown): BreakdownState {
@@ -99,16 +82,8 @@ export class Breakdowns {
     this.#states = new Map(this.#states).set(breakdown, state);
   }
 
-  /** `sites` are the keys of the branches that have values of buildings. */
-  metricsAt(
-    periodStartMs: number,
-    dayStartMs: number,
-    sites: readonly string[],
-  ): CustomerMetrics['breakdowns'] {
+  metricsAt(periodStartMs: number, dayStartMs: number): CustomerMetrics['breakdowns'] {
     const metrics: Partial<Record<Breakdown, BreakdownMetrics>> = {};
-    if (Object.keys(this.#settings.branchNames).length > 0) {
-      metrics.branch = { keys: [], droppedKeys: undefined, names: this.#names([]) };
-    }
     for (const [breakdown, { snapshot }] of this.#states) {
       const ofPeriod = snapshot?.period.startMs === periodStartMs ? snapshot : undefined;
       const ofDay = snapshot?.day.startMs === dayStartMs ? snapshot : undefined;
@@ -116,22 +91,9 @@ export class Breakdowns {
       metrics[breakdown] = {
         keys: keys.map((key) => this.#keyMetrics(breakdown, key, ofPeriod, ofDay)),
         droppedKeys: ofPeriod?.droppedKeys,
-        names: breakdown === 'branch' ? this.#names([...keys, ...sites]) : [],
       };
     }
     return metrics;
-  }
-
-  /** Names of the branches that are exported or configured. */
-  #names(keys: readonly string[]): BreakdownMetrics['names'] {
-    const names = new Map(Object.entries(this.#settings.branchNames));
-    const all = [...new Set([...keys, ...names.keys()])];
-    // They change about never, and sorting them takes as long as rendering the customer.
-    const { unsorted } = this.#named;
-    if (all.length !== unsorted.length || all.some((key, i) => key !== unsorted[i])) {
-      this.#named = { unsorted: all, sorted: all.toSorted(compareKeys) };
-    }
-    return this.#named.sorted.map((key) => [key, names.get(key) ?? key]);
   }
 
   #keyMetrics(

@@ -107,6 +107,11 @@ export class Calendar {
   }
 }
 
+/** Returns a month, which is given in months since the year 0, as in 2026-11. */
+export function monthName(month: number): string {
+  return `${Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, '0')}`;
+}
+
 /**
  * Returns the counting period in force: the running one, which has begun, until the calendar's next one starts,
  * so that a new zone or day start applies from the next period on.
