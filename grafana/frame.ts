@@ -57,7 +57,7 @@ export function frame(uid: Uid, description: string): DashboardBuilder {
     )
     // Every customer has this series as soon as it is configured.
     .withVariable(
-      all(choice('job', 'Job', 'label_values(library_customer_info, job)')).hide(
+      all(choice('job', 'Job', 'label_values(library_site_info, job)')).hide(
         VariableHide.InControlsMenu,
       ),
     );
@@ -80,20 +80,16 @@ export function customerChoice(matchers = ''): QueryVariableBuilder {
   return choice(
     'customer',
     'Library',
-    `label_values(library_customer_info{job=~"$job"${matchers}}, customer)`,
+    `label_values(library_site_info{job=~"$job"${matchers}}, customer)`,
   );
 }
 
-/**
- * A variable for one branch of the chosen libraries, by name. A library that is not polled by branch has none,
- * even if its branches have names.
- */
+/** A variable for one branch of the chosen libraries, by name. A library that is not polled by branch has none. */
 export function branchChoice(): QueryVariableBuilder {
-  const chosen = 'job=~"$job",customer=~"$customer"';
   return choice(
     'branch',
     'Branch',
-    `query_result(max by (branch, name) (library_branch_info{${chosen}} and on (customer) library_polls_total{${chosen},stream="branch"}))`,
+    'query_result(max by (branch, name) (library_site_info{job=~"$job",customer=~"$customer",branch!=""}))',
   ).regex('/branch="(?<value>[^"]+)".*name="(?<text>[^"]*)"/');
 }
 
@@ -108,12 +104,12 @@ export function allBranches(): QueryVariableBuilder {
  */
 export function librariesByLabel(): QueryVariableBuilder[] {
   return [
-    choice('label', 'Label', 'label_names(library_customer_info)')
-      .regex('/^(?!(__name__|customer|instance|job)$).+$/')
+    choice('label', 'Label', 'label_names(library_site_info)')
+      .regex('/^(?!(__name__|branch|customer|instance|job|name)$).+$/')
       .current({ selected: true, text: 'timezone', value: 'timezone' }),
-    all(
-      choice('value', 'Value', 'label_values(library_customer_info{job=~"$job"}, $label)'),
-    ).allValue('.*'),
+    all(choice('value', 'Value', 'label_values(library_site_info{job=~"$job"}, $label)')).allValue(
+      '.*',
+    ),
     all(customerChoice(',$label=~"$value"')),
   ];
 }

@@ -36,7 +36,7 @@ import {
 const LAST_SUCCESS = lastSuccess('');
 /** Breakdowns are polled less often. */
 const OF_MINUTES = 'stream=~"people|logins"';
-const LIBRARIES = `max by (customer) (library_customer_info{${CHOSEN}})`;
+const LIBRARIES = `max by (customer) (library_site_info{${CHOSEN}})`;
 const EXCESS = `max by (customer, counter) (library_count_excess{${CHOSEN}})`;
 const EXCESS_AT_END = `max by (customer, counter) (library_count_excess{${CHOSEN}} @ end())`;
 /** Share of polls. */
@@ -98,7 +98,7 @@ function withoutNewData() {
   const recent = `time() - ${lastSuccess(`,${OF_MINUTES}`)} <= 900`;
   const failing = `max by (customer, stream) (library_polls_total{${CHOSEN},${OF_MINUTES}}) unless on (customer, stream) ${recent}`;
   const fine = `(${LIBRARIES} unless on (customer) (${failing}))`;
-  const ofLastDay = `(${LIBRARIES} or max by (customer) (library_customer_info{${CHOSEN}} offset 1d))`;
+  const ofLastDay = `(${LIBRARIES} or max by (customer) (library_site_info{${CHOSEN}} offset 1d))`;
   return namedStat(
     2,
     'Libraries without new data',

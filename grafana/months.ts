@@ -2,6 +2,7 @@
  * Totals of months, from recordings of prometheus/rules. Counters restart with the month, so a month's total
  * is its last value, and that of the running month needs no recording.
  */
+import { infoOf } from './queries.ts';
 import type { Selection } from './queries.ts';
 
 const ENTRIES = 'job_customer_branch_month:library_people_entered:total';
@@ -50,7 +51,7 @@ export function enteredThisMonth({ sites, customers }: Selection, when = ''): st
 
 /** A value of the libraries that have the chosen label. */
 export function withLabel({ info }: Selection, value: string): string {
-  return `(${value} and on (customer) ${recent('library_customer_info', info, 'customer')})`;
+  return `(${value} and on (customer) ${recent('library_site_info', info, 'customer')})`;
 }
 
 /** The last value of a day: a month goes on while an exporter does not answer. */
@@ -120,15 +121,14 @@ export function inRow(of: Selection, value: string): string {
 }
 
 /** A value of sites with the label `name` of the branch, as `named`, of the last day. */
-export function withName({ sites, info }: Selection, value: string): string {
-  const branches = recent('library_branch_info', sites, 'customer, branch, name');
-  const libraries = recent('library_customer_info', info, 'customer');
-  return `(${value}) * on (customer, branch) group_left (name) (topk by (customer, branch) (1, ${branches}) or ${libraries})`;
+export function withName(of: Selection, value: string): string {
+  const names = recent('library_site_info', infoOf(of), 'customer, branch, name');
+  return `(${value}) * on (customer, branch) group_left (name) topk by (customer, branch) (1, ${names})`;
 }
 
 /** The label `group`: the value of the chosen label, such as a region. */
 function inGroup({ info }: Selection, value: string): string {
-  const groups = `topk by (customer) (1, ${recent('library_customer_info', info, 'customer, $label')})`;
+  const groups = `topk by (customer) (1, ${recent('library_site_info', info, 'customer, $label')})`;
   return `(${value}) * on (customer) group_left (group) label_replace(${groups}, "group", "$1", "$label", "(.*)")`;
 }
 

@@ -279,7 +279,7 @@ function exporterRows({ customers }: Selection, value: 'since' | 'missed'): stri
   const found = `max by (job, instance) (${last}) and on (job, instance) ${down}`;
   const exporters = `label_replace(label_replace(${found}, "rank", "a", "", ""), "problem", "exporter $1 does not answer", "instance", "(.+)")`;
   const anyDown = `(last_over_time(${info}[1d]) and on (job, instance) ${down})`;
-  const nothing = `0 * absent(library_customer_info{${job}}) - 1 unless on () ${anyDown}`;
+  const nothing = `0 * absent(library_site_info{${job}}) - 1 unless on () ${anyDown}`;
   return `${exporters} or ${sayingWhat(nothing, 'no library is exported', 0)}`;
 }
 

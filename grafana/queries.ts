@@ -10,7 +10,7 @@ export interface Selection {
   readonly customers: string;
   /** Of values of a site. */
   readonly sites: string;
-  /** Of `library_customer_info`. */
+  /** Of `library_site_info`. */
   readonly info: string;
 }
 
@@ -87,14 +87,9 @@ export function comparable(value: string, other: string): string {
   return `(${value} and on (customer, branch) ${other})`;
 }
 
-/**
- * Every configured site. A library that is polled by branch has the counter of these polls from its first
- * second on; names of branches may be configured without.
- */
+/** Every site. */
 export function sites(of: Selection, when = ''): string {
-  const branches = gauge(of, 'library_branch_info', when);
-  const polled = `library_polls_total{${of.customers},stream="branch"}${after(when)}`;
-  return `(${branches} and on (customer) ${polled}${labelled(of, when)} or on (customer) ${info(of, when)})`;
+  return `max by (customer, branch) (library_site_info{${infoOf(of)}}${after(when)})`;
 }
 
 /** Number of sites, with those whose exporter has stopped answering within a day. */
@@ -119,16 +114,21 @@ export function summed(of: Selection, value: string): string {
   );
 }
 
-/** A value of sites with the label `name` of the branch, which is empty for a library with one building. */
+/** A value of sites, or of libraries, with the label `name` of the branch, which is empty where there is none. */
 export function named(of: Selection, value: string, when = ''): string {
-  const names = `max by (customer, branch, name) (library_branch_info{${of.sites}}${after(when)})`;
-  const branches = `topk by (customer, branch) (1, ${names})${labelled(of, when)}`;
+  const names = `max by (customer, branch, name) (library_site_info{${infoOf(of)}}${after(when)})`;
+  const branches = `topk by (customer, branch) (1, ${names})`;
   return `(${value}) * on (customer, branch) group_left (name) (${branches} or ${info(of, when)})`;
+}
+
+/** The chosen sites that have the chosen label, as matchers of `library_site_info`. */
+export function infoOf({ sites: ofSites, info: ofInfo, customers }: Selection): string {
+  return `${ofSites}${ofInfo.slice(customers.length)}`;
 }
 
 /** Every configured library. */
 export function info(of: Selection, when = ''): string {
-  return `max by (customer) (library_customer_info{${of.info}}${after(when)})`;
+  return `max by (customer) (library_site_info{${of.info}}${after(when)})`;
 }
 
 /** Restricts sites to the libraries that have the chosen label. */

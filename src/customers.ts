@@ -50,10 +50,7 @@ export class CustomerRegistry {
         : this.#create(customerConfig, service, description);
       customer.setDescription(description);
       customer.setIntervals(config.polling);
-      customer.breakdowns.configure({
-        breakdowns: customerConfig.breakdowns,
-        branchNames: branchNames(customerConfig),
-      });
+      customer.breakdowns.configure(customerConfig.breakdowns);
       return keepsCounters && areEqual(before.config, customerConfig)
         ? before
         : { config: customerConfig, service, customer };
@@ -115,19 +112,13 @@ function listed(customers: readonly RegisteredCustomer[]): string | undefined {
   return text === '' ? undefined : text;
 }
 
-/** Returns the names of the configured branches by branch id. */
-function branchNames({ branches }: CustomerConfig): Readonly<Record<string, string>> {
-  const names = Object.entries(branches).map(([id, { name = id }]) => [id, name]);
-  return Object.fromEntries(names) as Record<string, string>;
-}
-
 /** Returns the settings that do not change what is counted. */
 export function descriptionOf(
   config: CustomerConfig,
   parse: OpeningHoursParser,
 ): CustomerDescription {
   const { labels, breakdowns, branches } = config;
-  const site = siteOf(config, parse);
+  const site = siteOf({ ...config, name: undefined }, parse);
   const configured = Object.entries(branches).map(([id, branch]) => [id, siteOf(branch, parse)]);
   return {
     labels,
@@ -142,10 +133,11 @@ export function descriptionOf(
 }
 
 function siteOf(
-  { capacity, estimate, openingHours, staffedHours, holidays }: Omit<BranchConfig, 'name'>,
+  { name, capacity, estimate, openingHours, staffedHours, holidays }: BranchConfig,
   parse: OpeningHoursParser,
 ): SiteDescription {
   return {
+    name,
     capacity,
     estimate,
     openingHours: openingHours === undefined ? undefined : parse(openingHours, holidays),

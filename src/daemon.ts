@@ -8,7 +8,6 @@ import type { WebConfig } from './base/web-config.ts';
 import type { LoadedConfig } from './config/load.ts';
 import type { LoadResult } from './config/reader.ts';
 import type { Config } from './config/types.ts';
-import type { Customer } from './counting/customer.ts';
 import { HighWaterMarks } from './counting/high-water-marks.ts';
 import { shardOf } from './customers.ts';
 import { Exporter } from './exporter.ts';
@@ -17,7 +16,6 @@ import type { Build, Shard } from './metrics/exporter-metrics.ts';
 import { renderCustomers, renderScrape } from './metrics/exposition.ts';
 import { createService } from './service/client.ts';
 import type { Transport } from './service/transport.ts';
-import { BranchDays } from './storage/branch-days.ts';
 import { LastingProblems } from './storage/lasting-problems.ts';
 import { Pasts } from './storage/pasts.ts';
 import { Store } from './storage/store.ts';
@@ -81,10 +79,9 @@ export function createDaemon(options: DaemonOptions) {
   function customers(): readonly Customer[] {
     return exporter.customers.map(({ customer }) => customer);
   }
-  const branchDays = new BranchDays(store, customers);
   const pasts = new Pasts(store, customers);
   const problems = new LastingProblems(store, customers, () => clock.nowMs());
-  store.setSources(branchDays, pasts, problems);
+  store.setSources(pasts, problems);
   const exporter = new Exporter(loaded.config, {
     clock,
     log,
@@ -92,7 +89,6 @@ export function createDaemon(options: DaemonOptions) {
     connect: (config, observer) => createService({ ...system, config, observer }),
     observer: exporterMetrics,
     restore: (customer) => {
-      branchDays.restore(customer);
       pasts.restore(customer);
       // After its branches, which have problems, too.
       problems.restore(customer);

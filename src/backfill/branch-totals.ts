@@ -26,7 +26,7 @@ interface TotalsAtTime {
   readonly totals: CountsByKey;
 }
 
-/** `startMs` is the start of the counting period; the history is exported from `fromMs` on. */
+/** `startMs` is the start of the counting period; samples are written from `fromMs` on. */
 export async function readBranchTotals(
   calendar: Calendar,
   { startMs, endMs }: Span,

@@ -28,7 +28,7 @@ import type { DayCounts } from '../counting/rows/day-counts.ts';
 import type { Query } from '../counting/rows/window-reader.ts';
 import { isOver } from './targets.ts';
 
-export interface BranchHistory {
+export interface BranchPast {
   readonly keys: readonly string[];
   /** The days that reach into the range, as far as it goes. */
   readonly days: readonly BranchDay[];
@@ -42,13 +42,13 @@ export interface BranchHistory {
  * @param counted the customer's days from the start of the period on
  * @param countedBefore those before, as many as the estimate needs; undefined if they are unknown
  */
-export async function readBranchHistory(
+export async function readBranchPast(
   calendar: Calendar,
   range: Span,
   counted: readonly DayCounts[],
   countedBefore: readonly DayCounts[] | undefined,
   query: Query,
-): Promise<BranchHistory> {
+): Promise<BranchPast> {
   let keys: readonly string[] = [];
 
   async function readDay(counts: DayCounts, stepMs: number): Promise<BranchDay> {
@@ -93,13 +93,9 @@ export function replayBranches(
   calendar: Calendar,
   timezone: string,
   descriptions: BranchDescriptions,
-  { keys, days, daysBefore }: BranchHistory,
+  { keys, days, daysBefore }: BranchPast,
 ): (atMs: number) => readonly BranchMetrics[] {
   const sites = new BranchSites(calendar, timezone, descriptions);
-  /** By day, the newest first. */
-  const past = days.map((_, i) =>
-    [...(daysBefore ?? []), ...days.slice(0, i)].slice(-HISTORY_DAYS).toReversed(),
-  );
   let shown: { readonly day: number; readonly windows: number } | undefined;
   return (atMs) => {
     const day = days.findIndex((one) => contains(one.day, atMs));
@@ -107,14 +103,13 @@ export function replayBranches(
     const windows =
       today?.sums.filter((_, window) => isOver(endMsOf(today, window + 1), atMs)).length ?? 0;
     if (today !== undefined && (day !== shown?.day || windows !== shown.windows)) {
-      shown = { day, windows };
+      const before = daysBefore === undefined ? [] : [...daysBefore, ...days.slice(0, day)];
+      const past = before.slice(-HISTORY_DAYS).toReversed();
       sites.replay({
-        ...NO_BRANCHES,
-        phase: daysBefore === undefined ? 'reading' : 'complete',
-        keys,
+        ...(day === shown?.day ? sites.state : { ...NO_BRANCHES, keys, past }),
         today: { ...today, sums: today.sums.slice(0, windows) },
-        past: past[day] ?? [],
       });
+      shown = { day, windows };
     }
     return sites.metricsAt(atMs);
   };

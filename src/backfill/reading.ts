@@ -3,26 +3,27 @@ import type { ServiceError } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { AggregatedResponse, KeyTimes, MinuteStream, WindowQuery } from '../base/model.ts';
 import { accessOf } from '../config/credentials.ts';
-import { readBranchHistory } from './branches.ts';
+import { readBranchPast } from './branches.ts';
 import { readBranchTotals } from './branch-totals.ts';
 import type { BranchTotals } from './branch-totals.ts';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../base/duration.ts';
-import { readDaysBefore } from '../counting/past/read-past.ts';
+import { daysBefore } from '../counting/past/past.ts';
+import { readPast } from '../counting/past/read-past.ts';
+import type { PastCounts, PastSource } from '../counting/past/read-past.ts';
+import { spanOf } from '../counting/calendar/calendar.ts';
+import type { Span } from '../counting/calendar/calendar.ts';
 import type { DayCounts } from '../counting/rows/day-counts.ts';
-import type { PeriodHistory } from './replay.ts';
-import { WindowReader } from '../counting/rows/window-reader.ts';
-import { readMinuteHistory } from './read-minutes.ts';
-import type { MinuteHistory } from './read-minutes.ts';
+import type { PeriodPast } from './replay.ts';
 import type { CustomerClient, Service } from '../service/types.ts';
 import type { BackfillTarget, MonthPart } from './targets.ts';
 
-export interface PartHistory extends Pick<PeriodHistory, 'streams' | 'daysBefore' | 'branches'> {
+export interface PartPast extends Pick<PeriodPast, 'streams' | 'daysBefore' | 'branches'> {
   /** Undefined for a customer that is one building. */
   readonly branchTotals: BranchTotals | undefined;
 }
 
 /** Rejects with a ServiceError unless everything was read. */
-export type ReadPart = (part: MonthPart) => Promise<PartHistory>;
+export type ReadPart = (part: MonthPart) => Promise<PartPast>;
 
 /** Enough for an outage of some minutes, and for any Retry-After. */
 const MAX_ATTEMPTS = 18;
@@ -53,12 +54,19 @@ export function createReader(
     }
     const span = { startMs, endMs: Math.ceil(range.endMs / MINUTE_MS) * MINUTE_MS };
     const firstDay = calendar.dayAt(range.startMs);
-    const streams: Partial<Record<MinuteStream, MinuteHistory>> = {};
+    const streams: Partial<Record<MinuteStream, PastCounts>> = {};
+    const before: Partial<Record<MinuteStream, readonly DayCounts[]>> = {};
     await Promise.all(
       config.streams.map(async (stream) => {
-        const { zone } = calendar;
-        const reader = new WindowReader({ query, stream, zone, nowMs: () => span.endMs });
-        streams[stream] = await readMinuteHistory({ reader, stream, calendar, keyTimes, span });
+        const source = { query, stream, calendar, keyTimes };
+        const counted = await readPast(source, span, 'minute');
+        const days = await readDaysBefore(source, firstDay, startMs);
+        if (counted !== undefined) {
+          streams[stream] = counted;
+        }
+        if (days !== undefined) {
+          before[stream] = days;
+        }
       }),
     );
     const isByBranch = config.breakdowns.includes('branch');
@@ -66,24 +74,29 @@ export function createReader(
     const branchTotals = isByBranch
       ? await readBranchTotals(calendar, exact, range.startMs, query)
       : undefined;
-    const daysBefore: Partial<Record<MinuteStream, readonly DayCounts[]>> = {};
-    for (const stream of config.streams) {
-      const source = { query, stream, calendar, keyTimes };
-      const days = await readDaysBefore(source, firstDay, startMs);
-      if (days !== undefined) {
-        daysBefore[stream] = days;
-      }
-    }
     const branches =
       isByBranch && streams.people !== undefined
-        ? await readBranchHistory(
+        ? await readBranchPast(
             calendar,
             { startMs: firstDay.startMs, endMs: range.endMs },
             streams.people.days,
-            daysBefore.people,
+            before.people,
             query,
           )
         : undefined;
-    return { streams, branchTotals, daysBefore, branches };
+    return { streams, branchTotals, daysBefore: before, branches };
   };
+}
+
+/**
+ * Returns those of the days before a day, as many as the estimate needs, that end by `endMs`. Undefined if the
+ * service returns no minutes. Throws a ServiceError.
+ */
+export async function readDaysBefore(
+  source: PastSource,
+  day: Span,
+  endMs: number,
+): Promise<readonly DayCounts[] | undefined> {
+  const days = daysBefore(source.calendar, day).filter((one) => one.endMs <= endMs);
+  return days.length === 0 ? [] : (await readPast(source, spanOf(days), 'quarter'))?.days;
 }

@@ -20,23 +20,23 @@ import type { DayCounts } from '../counting/rows/day-counts.ts';
 import { INITIAL_STATE } from '../counting/totals/state.ts';
 import type { Snapshot } from '../counting/totals/state.ts';
 import { replayBranches } from './branches.ts';
-import type { BranchHistory } from './branches.ts';
-import type { MinuteHistory } from './read-minutes.ts';
+import type { BranchPast } from './branches.ts';
+import type { PastCounts } from '../counting/past/read-past.ts';
 import { LAST_SECOND_MS } from './targets.ts';
 import type { BackfillTarget } from './targets.ts';
 
-export interface PeriodHistory extends Pick<BackfillTarget, 'calendar' | 'description'> {
+export interface PeriodPast extends Pick<BackfillTarget, 'calendar' | 'description'> {
   readonly config: Pick<CustomerConfig, 'name' | 'timezone'>;
   readonly period: CountingPeriod;
   /** Each from the start of the period on. */
-  readonly streams: Readonly<Partial<Record<MinuteStream, MinuteHistory>>>;
+  readonly streams: Readonly<Partial<Record<MinuteStream, PastCounts>>>;
   /**
    * The days before the first one with a sample, up to the start of the period, from which follow the
    * estimate and what is usual. A stream without them has neither.
    */
   readonly daysBefore: Readonly<Partial<Record<MinuteStream, readonly DayCounts[]>>>;
   /** Undefined for a customer that is one building. */
-  readonly branches: BranchHistory | undefined;
+  readonly branches: BranchPast | undefined;
 }
 
 export interface PastMetrics {
@@ -46,12 +46,9 @@ export interface PastMetrics {
 }
 
 /** Returns the metrics at these times, which ascend and are within the period. */
-export function* replayPeriod(
-  history: PeriodHistory,
-  times: readonly number[],
-): Generator<PastMetrics> {
-  const { calendar, description, period, streams, branches } = history;
-  const { name, timezone } = history.config;
+export function* replayPeriod(past: PeriodPast, times: readonly number[]): Generator<PastMetrics> {
+  const { calendar, description, period, streams, branches } = past;
+  const { name, timezone } = past.config;
   const replays = MINUTE_STREAMS.flatMap((stream) => {
     const minutes = streams[stream];
     return minutes === undefined ? [] : [{ stream, days: replayedDays(stream, minutes) }];
@@ -75,7 +72,7 @@ export function* replayPeriod(
     const day = calendar.dayAt(atMs);
     for (const { stream } of replays) {
       if (customer.streamOf(stream).days.comparedPastOf(day) === undefined) {
-        readHistory(customer, history, stream, day);
+        takePast(customer, past, stream, day);
       }
     }
     for (const { stream, days } of replays) {
@@ -91,13 +88,14 @@ export function* replayPeriod(
 }
 
 /** The days before, as on that day. */
-function readHistory(
+function takePast(
   customer: Customer,
-  { calendar, streams, daysBefore }: PeriodHistory,
+  { calendar, streams, daysBefore }: PeriodPast,
   stream: MinuteStream,
   day: Span,
 ): void {
-  const ofPeriod = streams[stream]?.days.filter((past) => past.day.endMs <= day.startMs) ?? [];
+  const ofPeriod =
+    streams[stream]?.days.filter((counted) => counted.day.endMs <= day.startMs) ?? [];
   const before = daysBefore[stream];
   if (before !== undefined) {
     const days = [...before, ...ofPeriod].slice(-HISTORY_DAYS);
@@ -111,9 +109,9 @@ interface ReplayedDay {
   readonly totalsBefore: Counts;
 }
 
-function replayedDays(stream: MinuteStream, history: MinuteHistory): readonly ReplayedDay[] {
+function replayedDays(stream: MinuteStream, { days }: PastCounts): readonly ReplayedDay[] {
   let totals: Counts = COUNTERS[stream].map(() => 0);
-  return history.days.map((counted) => {
+  return days.map((counted) => {
     const replayed = { counted, totalsBefore: totals };
     totals = plus(totals, positiveSums(counted));
     return replayed;

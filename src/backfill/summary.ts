@@ -2,10 +2,10 @@
 import { MINUTE_STREAMS } from '../base/model.ts';
 import type { MinuteStream, RawRecord } from '../base/model.ts';
 import { counted, createFormatter } from '../base/output.ts';
-import type { MinuteHistory } from './read-minutes.ts';
+import type { PastCounts } from '../counting/past/read-past.ts';
 
 /** The service's totals of a month. */
-export type Totals = Readonly<Partial<Record<MinuteStream, Pick<MinuteHistory, 'sums' | 'byDay'>>>>;
+export type Totals = Readonly<Partial<Record<MinuteStream, Pick<PastCounts, 'sums' | 'byDay'>>>>;
 
 export interface WrittenMonth {
   readonly month: string;

@@ -2,7 +2,7 @@
 import { MINUTE_MS } from '../base/duration.ts';
 import { UsageError } from '../base/errors.ts';
 import type { Config, CustomerConfig } from '../config/types.ts';
-import { Calendar } from '../counting/calendar/calendar.ts';
+import { Calendar, monthName } from '../counting/calendar/calendar.ts';
 import type { CountingPeriod, Span } from '../counting/calendar/calendar.ts';
 import type { CustomerDescription } from '../counting/customer-metrics.ts';
 import { createOpeningHoursParser } from '../counting/calendar/opening-hours.ts';
@@ -54,7 +54,7 @@ export interface Month {
   readonly parts: readonly MonthPart[];
 }
 
-/** The label names of library_customer_info. */
+/** The label names of library_site_info. */
 export function infoLabelNames({ customers }: Config): readonly string[] {
   return [...new Set(customers.flatMap(({ labels }) => Object.keys(labels)))].toSorted();
 }
@@ -110,10 +110,6 @@ export function splitIntoMonths(targets: readonly BackfillTarget[]): readonly Mo
   return [...months]
     .toSorted(([a], [b]) => a - b)
     .map(([month, parts]) => ({ name: monthName(month), parts }));
-}
-
-function monthName(month: number): string {
-  return `${Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, '0')}`;
 }
 
 /**

@@ -22,7 +22,7 @@ import { END_OF, writeHead, writeLabels, writePastSample } from '../metrics/fami
 import type { Family, FamilyContext, LabelPair } from '../metrics/family.ts';
 import { counted } from '../base/output.ts';
 import type { ProgressLine } from '../base/output.ts';
-import type { PartHistory, ReadPart } from './reading.ts';
+import type { PartPast, ReadPart } from './reading.ts';
 import type { Totals, WrittenMonth } from './summary.ts';
 import { sampleTimes } from './targets.ts';
 import type { Month, MonthPart } from './targets.ts';
@@ -146,17 +146,17 @@ async function writeMonth(whole: Month, temporary: string, run: Run): Promise<Wr
     progress.show(whole, done);
     const batch = parts.slice(done, done + workers);
     const results = await Promise.all(
-      batch.map(async (part) => ({ part, history: await read(part).catch(serviceErrorOf) })),
+      batch.map(async (part) => ({ part, partPast: await read(part).catch(serviceErrorOf) })),
     );
     stop.throwIfAborted();
-    for (const { part, history } of results) {
+    for (const { part, partPast } of results) {
       const { name } = part.target.config;
-      if (history instanceof ServiceError) {
-        failures.push(`  ${name}: ${history.reason}: ${history.message}`);
+      if (partPast instanceof ServiceError) {
+        failures.push(`  ${name}: ${partPast.reason}: ${partPast.message}`);
         continue;
       }
-      samples += await writePart(part, history, families, temporary, run);
-      customers.set(name, history.streams);
+      samples += await writePart(part, partPast, families, temporary, run);
+      customers.set(name, partPast.streams);
     }
   }
   if (failures.length > 0) {
@@ -171,7 +171,7 @@ async function writeMonth(whole: Month, temporary: string, run: Run): Promise<Wr
 }
 
 /** A stream without counts in a month is unknown rather than 0. */
-function streamsWithCounts({ streams }: PartHistory): readonly MinuteStream[] {
+function streamsWithCounts({ streams }: PartPast): readonly MinuteStream[] {
   return MINUTE_STREAMS.filter((stream) => {
     const { sums = [], byDay = [] } = streams[stream] ?? {};
     return [...sums, ...byDay].some((sum) => sum > 0);
@@ -202,21 +202,21 @@ async function joinFamilies(
 /** Adds a customer to the files of the families, and returns the number of samples. */
 async function writePart(
   part: MonthPart,
-  history: PartHistory,
+  partPast: PartPast,
   families: readonly Family[],
   temporary: string,
   run: Run,
 ): Promise<number> {
-  const streams = streamsWithCounts(history);
+  const streams = streamsWithCounts(partPast);
   if (streams.length === 0) {
     return 0;
   }
   const { target, period, range } = part;
-  const ofStreams = Object.fromEntries(streams.map((stream) => [stream, history.streams[stream]]));
+  const ofStreams = Object.fromEntries(streams.map((stream) => [stream, partPast.streams[stream]]));
   const past = [
-    ...replayPeriod({ ...target, ...history, period, streams: ofStreams }, sampleTimes(range)),
+    ...replayPeriod({ ...target, ...partPast, period, streams: ofStreams }, sampleTimes(range)),
   ];
-  const branches = streams.includes('people') ? history.branchTotals : undefined;
+  const branches = streams.includes('people') ? partPast.branchTotals : undefined;
   let samples = 0;
   for (const family of families) {
     for (const metrics of seriesOf(family, part, branches, past)) {

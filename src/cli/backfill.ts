@@ -1,4 +1,4 @@
-/** `backfill`: history from before the exporter was installed, as OpenMetrics for promtool. */
+/** `backfill`: the past from before the exporter was installed, as OpenMetrics for promtool. */
 import { mkdir } from 'node:fs/promises';
 import { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
@@ -29,14 +29,14 @@ import { ProgressLine } from '../base/output.ts';
 /** Returns the command `backfill`. */
 export function backfillCommand(io: Io): Command {
   const command = new Command('backfill')
-    .summary('write history from before the exporter was installed')
+    .summary('write the past from before the exporter was installed')
     .description(
       'Writes what the exporter would have exported in the past: one OpenMetrics file per month. Run the same command again to continue after an interruption.',
     )
     .addOption(configOption())
     .requiredOption(
       '--from <time>',
-      `start of the history; required; ${TIME_FORMATS}`,
+      `start of what is written; required; ${TIME_FORMATS}`,
       parseTimeFlag,
     )
     .requiredOption(
@@ -52,8 +52,8 @@ export function backfillCommand(io: Io): Command {
       'after',
       helpNotes(
         'backfill.md',
-        'backfill --from=2026-01-01 --to=-1m --output=history',
-        'backfill --from=-90d --to=2026-11-02 --output=history',
+        'backfill --from=2026-01-01 --to=-1m --output=past',
+        'backfill --from=-90d --to=2026-11-02 --output=past',
       ),
     );
   return addLogOptions(command).action((flags: BackfillFlags & LogFlags) => backfill(flags, io));
@@ -64,7 +64,7 @@ async function backfill(flags: BackfillFlags & LogFlags, io: Io): Promise<void> 
   const line = new ProgressLine(io);
   const log = loggerFor(flags, { ...io, writeError: (text) => line.write(text) });
   try {
-    const summary = await writeHistory(flags, io, new BackfillProgress(line), log);
+    const summary = await writePast(flags, io, new BackfillProgress(line), log);
     line.clear();
     io.writeOut(summary);
   } catch (error) {
@@ -75,7 +75,7 @@ async function backfill(flags: BackfillFlags & LogFlags, io: Io): Promise<void> 
   }
 }
 
-async function writeHistory(
+async function writePast(
   flags: BackfillFlags,
   io: Io,
   progress: BackfillProgress,

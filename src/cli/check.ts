@@ -3,8 +3,8 @@ import { Command } from 'commander';
 import { ConfigError } from '../base/errors.ts';
 import type { CounterName, MinuteStream, RequestTimes } from '../base/model.ts';
 import { loadConfig, requestsPerSecond } from '../config/load.ts';
+import type { EstimateMetrics } from '../counting/customer-metrics.ts';
 import type { RequestTimesComparison } from '../counting/check/request-times.ts';
-import type { BranchReport } from './branch-report.ts';
 import { readCustomers } from './connect.ts';
 import type { CustomerReport } from './connect.ts';
 import { configOption, helpNotes, webConfigOption } from './flags.ts';
@@ -142,20 +142,18 @@ const TABLES: readonly { readonly title: string; readonly columns: readonly Colu
 /** Writes the branches of those customers that have any. */
 function writeBranches(reports: readonly CustomerReport[], io: Io): void {
   const rows = reports.flatMap(({ metrics, branches }) =>
-    branches.map(({ key, name = ABSENT, counts: [entered = 0, exited = 0], doors }) => [
+    branches.map(({ key, name = ABSENT, counts: [entered = 0, exited = 0] }) => [
       metrics.customer,
       key,
       name,
       entered,
       exited,
-      ratio(doors),
-      emptyAtNight(doors),
     ]),
   );
   if (rows.length > 0) {
-    const columns = ['CUSTOMER', 'BRANCH', 'NAME', 'IN', 'OUT', 'IN PER OUT', 'EMPTY AT NIGHT'];
+    const columns = ['CUSTOMER', 'BRANCH', 'NAME', 'IN', 'OUT'];
     const table = createFormatter('table', columns)(rows);
-    io.writeOut(`\nThe branches: counts in the last 28 days and today\n${table}`);
+    io.writeOut(`\nThe branches: counts in the last 28 days\n${table}`);
   }
 }
 
@@ -193,13 +191,13 @@ function value(
 }
 
 /** Returns entries counted per exit with their standard deviation, such as `1.003 ± 0.004`. */
-function ratio({ ratio: learned }: BranchReport['doors']): string {
+function ratio({ ratio: learned }: EstimateMetrics): string {
   return learned === undefined
     ? ABSENT
     : `${learned.value.toFixed(3)} ± ${learned.stddev.toFixed(3)}`;
 }
 
-function emptyAtNight({ isEstimable }: BranchReport['doors']): string {
+function emptyAtNight({ isEstimable }: EstimateMetrics): string {
   return isEstimable === undefined ? ABSENT : isEstimable ? 'yes' : 'no';
 }
 

@@ -11,38 +11,44 @@ import type {
   Key,
   KeyTimes,
   MinuteStream,
-  RequestTimes,
   WindowQuery,
 } from '../base/model.ts';
 import { inParallel } from '../base/parallel.ts';
 import { accessOf } from '../config/credentials.ts';
-import type { Config } from '../config/types.ts';
-import { grandTotal, isZero } from '../counting/rows/counts.ts';
+import type { Config, CustomerConfig } from '../config/types.ts';
+import { compareKeys, countsOf } from '../counting/breakdowns/poll-breakdown.ts';
+import { grandTotal } from '../counting/rows/counts.ts';
+import type { CountsByKey } from '../counting/rows/counts.ts';
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';
 import type { Past } from '../counting/past/past.ts';
-import { readPast } from '../counting/past/read-past.ts';
+import { readFourWeeks } from '../counting/past/read-four-weeks.ts';
 import { streamContext } from '../counting/customer-poll.ts';
 import { diagnoseStream } from '../counting/check/diagnose.ts';
-import type { DayAgreement, StreamDiagnosis } from '../counting/check/diagnose.ts';
-import { compareRequestTimes, isOtherZone, isRefusal } from '../counting/check/request-times.ts';
+import type { DayAgreement } from '../counting/check/diagnose.ts';
+import { readLately } from '../counting/check/lately.ts';
+import { compareRequestTimes, isRefusal } from '../counting/check/request-times.ts';
 import type { RequestTimesComparison } from '../counting/check/request-times.ts';
 import { HighWaterMarks } from '../counting/high-water-marks.ts';
 import type { Zone } from '../counting/calendar/zone.ts';
-import { arrivalsOf, findShift } from '../counting/check/shifted-hours.ts';
-import { readKey, unreadableKey } from '../counting/rows/keys.ts';
+import { readKey } from '../counting/rows/keys.ts';
+import { WindowReader } from '../counting/rows/window-reader.ts';
 import type { Query } from '../counting/rows/window-reader.ts';
-import type { PollContext } from '../counting/totals/state.ts';
 import { CustomerRegistry } from '../customers.ts';
 import type { RegisteredCustomer } from '../customers.ts';
 import { abortAfter } from '../polling/try-poll.ts';
 import { findContradiction } from '../service/metadata.ts';
-import { MAX_IGNORED_OFFSET_MS, MAX_OFFSET_MS } from '../service/server-clock.ts';
 import type { Service } from '../service/types.ts';
 import type { ServiceSettings } from '../base/service-settings.ts';
-import { counted } from '../base/output.ts';
 import { customersAtOnce, serviceOf } from './access.ts';
-import { reportBranches, reportSilent } from './branch-report.ts';
-import type { BranchReport } from './branch-report.ts';
+import {
+  branchFindings,
+  hoursFinding,
+  silentFindings,
+  streamFindings,
+  timesFinding,
+  zoneFinding,
+} from './findings.ts';
+import type { BranchReport } from './findings.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
 
@@ -116,7 +122,7 @@ async function readCustomer(
     return client.query(question, signal).finally(endDeadline);
   }
 
-  let peopleHistory: Past | undefined;
+  let pastOfPeople: Past | undefined;
   let contradiction: string | undefined;
 
   async function readStream(stream: MinuteStream): Promise<StreamReport> {
@@ -145,11 +151,11 @@ async function readCustomer(
     if (stream === 'people') {
       const today = calendar.dayAt(systemClock.nowMs());
       const source = { query, stream, calendar, keyTimes: context.keyTimes };
-      const past = await readPast(source, today).catch(serviceErrorOf);
+      const past = await readFourWeeks(source, today).catch(serviceErrorOf);
       // A failure leaves the doors unknown, as it does in the exporter.
       if (!(past instanceof ServiceError)) {
         customer.pastRead(stream, past);
-        peopleHistory = past;
+        pastOfPeople = past;
       }
     }
     const { lastSeenMs } = diagnosis;
@@ -158,7 +164,7 @@ async function readCustomer(
       newest: lastSeenMs === undefined ? undefined : calendar.zone.format(lastSeenMs),
       keys: keysText(diagnosis.key, context.keyTimes),
       day: dayText(diagnosis.day),
-      findings: findingsOf(diagnosis, service.serverClock.aheadMs),
+      findings: streamFindings(diagnosis, service.serverClock.aheadMs),
       zoneFinding: zoneFinding(diagnosis, context),
     };
   }
@@ -170,12 +176,7 @@ async function readCustomer(
   const requestTimes =
     answered && (await reportRequestTimes(answered.stream, zone, nowMs, send, settings));
   // Where nothing answers, the streams say why.
-  const ofBranches =
-    answered && (await reportBranches({ customer, config }, peopleHistory, send, nowMs));
-  const silent: string[] = [];
-  for (const breakdown of answered === undefined ? [] : (['branch', 'device'] as const)) {
-    silent.push(...(await reportSilent(breakdown, { customer, config }, send, nowMs)));
-  }
+  const byKey = answered && (await reportByKey({ customer, config }, send, nowMs));
   if (stop.aborted) {
     throw new InterruptedError('stopped');
   }
@@ -185,15 +186,14 @@ async function readCustomer(
     ...(requestTimes?.finding === undefined
       ? streams.map((one) => one.zoneFinding)
       : [requestTimes.finding]),
-    ...(ofBranches?.findings ?? []),
-    ...silent,
+    ...(byKey?.findings ?? []),
     loginsFinding(streams),
-    peopleHistory && hoursFinding({ customer, config }, peopleHistory),
+    pastOfPeople && hoursFinding({ customer, config }, pastOfPeople),
   ];
   return {
     metrics: customer.metricsAt(systemClock.nowMs()),
     streams,
-    branches: ofBranches?.branches ?? [],
+    branches: byKey?.branches ?? [],
     clock: service.serverClock.aheadMs,
     requestTimes: requestTimes?.comparison,
     findings: [...new Set(findings.filter((text) => text !== undefined))],
@@ -225,30 +225,46 @@ async function reportRequestTimes(
   }
 }
 
-function timesFinding(
-  { fitting: [best, ...others], isCertain, counts, window }: RequestTimesComparison,
-  configured: RequestTimes,
-  zone: Zone,
-): string | undefined {
-  if (isOtherZone(counts)) {
-    return `warning: times without an offset mean another hour at the service: is timezone ${zone.name} right?`;
+/**
+ * Reads branches and devices, and lists the branches that the service or the configuration has; none for a
+ * customer that is one building. It need not have branches or devices then: that they cannot be read is no finding.
+ */
+async function reportByKey(
+  { customer, config }: Pick<RegisteredCustomer, 'customer' | 'config'>,
+  query: Query,
+  nowMs: number,
+) {
+  const { branches: configured, breakdowns, streams } = config;
+  const isByBranch = breakdowns.includes('branch') || Object.keys(configured).length > 0;
+  const { zone } = customer.calendar;
+  const reader = new WindowReader({ query, stream: 'people', zone, nowMs: () => nowMs });
+  let branches: readonly BranchReport[] = [];
+  const findings: string[] = [];
+  for (const breakdown of streams.includes('people') ? (['branch', 'device'] as const) : []) {
+    const isListed = breakdown === 'branch' && isByBranch;
+    const lately = await readLately(reader, breakdown, nowMs).catch(serviceErrorOf);
+    if (!(lately instanceof ServiceError)) {
+      branches = isListed ? branchesOf(configured, lately.counts) : branches;
+      findings.push(...(isListed ? branchFindings(branches) : []));
+      findings.push(...silentFindings(breakdown, lately));
+    } else if (isListed) {
+      findings.push(`error: branches: ${lately.reason}: ${lately.message}`);
+    }
   }
-  if (best === undefined || [best, ...others].includes(configured)) {
-    return undefined;
-  }
-  if (counts[configured] === undefined) {
-    return `error: the service refuses times with service.request_times: ${configured}, set it to ${best}`;
-  }
-  if (isCertain) {
-    return `error: service.request_times: ${configured} does not fit the service, set it to ${best}`;
-  }
-  const [from = '', to = ''] = [window.startMs, window.endMs].map((atMs) =>
-    zone.format(atMs).slice('2026-11-22T'.length, '2026-11-22T19:06'.length),
-  );
-  return (
-    `warning: if anybody came between ${from} and ${to}, set service.request_times: ${best}; ` +
-    'else check again while it is open'
-  );
+  return { branches, findings };
+}
+
+/** Returns the branches in the order of their keys. */
+function branchesOf(
+  configured: CustomerConfig['branches'],
+  counts: CountsByKey,
+): readonly BranchReport[] {
+  const keys = new Set([...Object.keys(configured), ...counts.keys()]);
+  return [...keys].toSorted(compareKeys).map((key) => {
+    const branch = Object.hasOwn(configured, key) ? configured[key] : undefined;
+    const isConfigured = branch !== undefined;
+    return { key, name: branch?.name, isConfigured, counts: countsOf(counts, key) };
+  });
 }
 
 /** Returns a warning if people log in, but the doors have counted nobody for a day. */
@@ -264,34 +280,6 @@ function loginsFinding(streams: readonly StreamReport[]): string | undefined {
     : 'warning: the doors have counted nobody for a day in which people logged in: are they dead?';
 }
 
-/** Returns a warning if the hours of another time zone fit better; undefined if buildings have hours of their own. */
-function hoursFinding(
-  { customer, config }: Pick<RegisteredCustomer, 'customer' | 'config'>,
-  history: Past,
-): string | undefined {
-  const { branches, openingHours, timezone } = config;
-  if (
-    openingHours === undefined ||
-    Object.values(branches).some((branch) => branch.openingHours !== openingHours)
-  ) {
-    return undefined;
-  }
-  const shift = findShift(
-    arrivalsOf(customer.calendar, history),
-    (atMs) => customer.isOpenAt(atMs) === true,
-  );
-  if (shift === undefined) {
-    return undefined;
-  }
-  const [outside, shifted] = [shift.outside, shift.outsideShifted].map((share) =>
-    Math.round(100 * share),
-  );
-  return (
-    `warning: ${outside} % of the people come outside opening_hours, ${shifted} % if these were ` +
-    `${counted(Math.abs(shift.hours), 'hour')} ${shift.hours < 0 ? 'earlier' : 'later'}: is timezone ${timezone} right?`
-  );
-}
-
 /** Returns how the keys are written; by the setting, if that is what they depend on. */
 function keysText(key: Key | undefined, keyTimes: KeyTimes): string | undefined {
   if (key === undefined) {
@@ -304,64 +292,9 @@ function keysText(key: Key | undefined, keyTimes: KeyTimes): string | undefined 
   return /^\d+$/.test(String(key)) ? 'unix time' : 'offset';
 }
 
-/** Returns what does not fit about the time zone of keys. */
-function zoneFinding(
-  { keyTimesFit }: StreamDiagnosis,
-  { keyTimes, calendar: { zone } }: PollContext,
-): string | undefined {
-  switch (keyTimesFit?.kind) {
-    case 'other setting':
-      return `error: service.key_times: ${keyTimes} does not fit the service, set it to ${keyTimesFit.keyTimes} if timezone ${zone.name} is right`;
-    case 'ahead':
-      return `warning: keys of minutes are ${keyTimesFit.hours} hours ahead of the clock: is timezone ${zone.name} right?`;
-    case 'no finding':
-    case undefined:
-      return undefined;
-  }
-}
-
 function dayText(day: DayAgreement): string | undefined {
   if (day.agrees === false) {
     return `${grandTotal(day.byDay)} of ${grandTotal(day.byMinute)}`;
   }
   return day.agrees === true ? 'agrees' : undefined;
-}
-
-function findingsOf(
-  { day, isMinuteForced, key, state }: StreamDiagnosis,
-  aheadMs = 0,
-): readonly string[] {
-  const { snapshot } = state;
-  const dayDiffers = day.agrees === false;
-  const hasFiner = dayDiffers && day.totalAggregation !== 'day' && !isMinuteForced;
-  // Occupancy and last seen need minutes with readable keys.
-  const unreadable = key === undefined ? undefined : unreadableKey([{ key, counts: [] }]);
-  const lacksMinutes =
-    unreadable === undefined && snapshot !== undefined && snapshot.minutes === undefined;
-  const hasNoCounts = key === undefined && snapshot !== undefined && isZero(snapshot.totals);
-  const isWrong = Math.abs(aheadMs) > MAX_OFFSET_MS;
-  const clocks = 'the clocks of the service and of this machine differ by more than';
-  const all: readonly (readonly [applies: boolean, finding: string])[] = [
-    [isWrong, `error: ${clocks} six hours`],
-    [!isWrong && Math.abs(aheadMs) > MAX_IGNORED_OFFSET_MS, `warning: ${clocks} a minute`],
-    [snapshot === undefined, 'error: implausible totals, different at each request'],
-    [hasFiner, 'warning: day totals differ from minute totals, using a finer aggregation'],
-    [
-      dayDiffers && !hasFiner,
-      'error: day totals differ from minute totals, and the service does not return minutes: the totals may be too low',
-    ],
-    [
-      unreadable !== undefined,
-      `error: minute key ${unreadable} cannot be parsed, occupancy and last seen are unavailable`,
-    ],
-    [
-      lacksMinutes,
-      "error: the service does not return today's minutes, occupancy and last seen are unavailable",
-    ],
-    [
-      hasNoCounts,
-      'warning: no counts in this month and in the last 14 days: does client_id belong to it?',
-    ],
-  ];
-  return all.flatMap(([applies, finding]) => (applies ? [finding] : []));
 }

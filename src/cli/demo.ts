@@ -106,8 +106,8 @@ function recipes(config: string, address: string): string {
   ${PROGRAM} report --config.file=${config} --from=${year - 1}-01-01 --to=${year}-01-01
 
 To load the last five weeks into a new Prometheus while this runs (docs/backfill.md):
-  ${PROGRAM} backfill --config.file=${config} --from=-35d --to=-1m --instance=${address} --output=demo-history
-  for month in demo-history/*.om; do promtool tsdb create-blocks-from --max-block-duration=162h openmetrics $month demo-prometheus; done
+  ${PROGRAM} backfill --config.file=${config} --from=-35d --to=-1m --instance=${address} --output=demo-past
+  for month in demo-past/*.om; do promtool tsdb create-blocks-from --max-block-duration=162h openmetrics $month demo-prometheus; done
   prometheus --config.file=prometheus/prometheus.yml --storage.tsdb.path=demo-prometheus --storage.tsdb.retention.time=1y
 `;
 }
@@ -125,6 +125,6 @@ function describeAlerts(customers: readonly string[]): string {
   const lines = Object.entries(ALERTS)
     .filter(([customer]) => customers.includes(customer))
     .map(([customer, alert]) => `  ${customer.padEnd(13)} ${alert}\n`);
-  return `Alerts in this Prometheus, with the history or without it (the last command alone):
+  return `Alerts in this Prometheus, with the past or without it (the last command alone):
 ${lines.join('')}`;
 }

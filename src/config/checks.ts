@@ -26,16 +26,17 @@ export function checkCustomers(
   }
   const hasTimezone = main.has(['defaults', 'timezone']);
   const names = new Set<string | undefined>();
-  const byClientId = new Map<string | undefined, string>();
+  const byClientId = new Map<string | undefined, CustomerFileEntry>();
   const parse = createOpeningHoursParser();
-  for (const { file, path, values } of entries) {
+  for (const entry of entries) {
+    const { file, path, values } = entry;
     const { name, branches = {}, breakdowns = [] } = values;
     if (names.has(name)) {
       // A missing name has a problem already, and a place only one.
       file.add([...path, 'name'], 'expected a unique name, got that of another customer');
     }
     names.add(name);
-    warnOfSharedClient(file, path, values, byClientId, formatter);
+    warnOfSharedClient(entry, byClientId, formatter);
     const zonePath = [...path, 'timezone'];
     if (!hasTimezone && !file.has(zonePath)) {
       file.add(zonePath, 'expected an IANA time zone, here or in defaults, got nothing');
@@ -68,24 +69,25 @@ function mayHave<Word>(list: readonly (Word | undefined)[] | undefined, word: Wo
 
 /**
  * Warns of two customers with one client id: both would count the same people. Each is named as far as its
- * name may be shown. `byClientId` has the names of the customers before. One without a client id is a problem,
- * after which no warning is shown.
+ * name may be shown. `byClientId` has the customers before. One without a client id is a problem, after which
+ * no warning is shown.
  */
 function warnOfSharedClient(
-  file: YamlFile,
-  path: Path,
-  { client_id: clientId }: CustomerFileEntry['values'],
-  byClientId: Map<string | undefined, string>,
+  entry: CustomerFileEntry,
+  byClientId: Map<string | undefined, CustomerFileEntry>,
   formatter: ProblemFormatter,
 ): void {
-  const quoted = formatter.quote(file, [...path, 'name']);
-  const first = byClientId.get(clientId);
+  const { file, path, values } = entry;
+  const first = byClientId.get(values.client_id);
   if (first === undefined) {
-    byClientId.set(clientId, quoted ?? 'another customer');
-  } else {
-    const message = `${quoted ?? 'this customer'} has the client_id of ${first}, so both count the same people`;
-    file.warn([...path, 'client_id'], message);
+    byClientId.set(values.client_id, entry);
+    return;
   }
+  const [own, other] = [entry, first].map((one) =>
+    formatter.quote(one.file, [...one.path, 'name']),
+  );
+  const message = `${own ?? 'this customer'} has the client_id of ${other ?? 'another customer'}, so both count the same people`;
+  file.warn([...path, 'client_id'], message);
 }
 
 /** A customer or one of its branches, and where it is. */

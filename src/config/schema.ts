@@ -97,7 +97,7 @@ export function createConfigSchema() {
   const branch = z.strictObject({
     name: text('a name such as Main Library')
       .optional()
-      .describe('Name in library_branch_info. Default: the branch id.'),
+      .describe('Name in library_site_info. Default: the branch id.'),
     ...hours,
     capacity: integer(1, 1_000_000).optional().describe('How many people the branch may hold.'),
     estimate: trueOrFalse().optional().describe('Default: as for the customer.'),
@@ -128,7 +128,7 @@ export function createConfigSchema() {
       labels: mapping(z.record(labelName(), text('a label value', { minLength: 0 })))
         .meta({ expected: 'labels such as { region: north }' })
         .default({})
-        .describe('Labels of library_customer_info.'),
+        .describe('Labels of library_site_info.'),
       streams: listOf(MINUTE_STREAMS, 1)
         .default([...MINUTE_STREAMS])
         .describe('What is polled.'),

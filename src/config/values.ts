@@ -48,10 +48,19 @@ export function typeAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodTy
   }, schema);
 }
 
+/** Zod copies what is said about a type at each question: of 10,000 customers, that takes a fifth of a second. */
+const metas = new WeakMap<z.ZodType, ValueMeta>();
+
 /** Returns what is said about a type, and about the types inside it where it says nothing itself. */
 export function metaOf(type: z.ZodType): ValueMeta {
+  const known = metas.get(type);
+  if (known !== undefined) {
+    return known;
+  }
   const inner = unwrap(type);
-  return { ...(inner && metaOf(inner)), ...type.meta() };
+  const meta = { ...(inner && metaOf(inner)), ...type.meta() };
+  metas.set(type, meta);
+  return meta;
 }
 
 /** Makes a mapping accept what is left when all its entries are commented out. */

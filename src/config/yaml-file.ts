@@ -5,13 +5,11 @@ import {
   isCollection,
   isMap,
   isNode,
-  isPair,
   isScalar,
   isSeq,
   LineCounter,
   parseDocument,
   Scalar,
-  visit,
 } from 'yaml';
 import type { Alias, Document, Pair, YAMLMap } from 'yaml';
 import type { FileContent } from '../base/files.ts';
@@ -92,16 +90,7 @@ export class YamlFile {
     }
     if (this.problems.length === 0) {
       this.#document = document;
-      visit(document, {
-        Alias: (_key, node, ancestors) =>
-          this.#checkAlias(node as Alias.Parsed, ancestors, document),
-        Map: (_key, node, ancestors) => this.#readKeys(node, ancestors, env),
-        Scalar: (key, node, ancestors) => {
-          if (key !== 'key' && node.value !== null) {
-            node.value = this.#expand(node as Scalar.Parsed, [...ancestors, node], env);
-          }
-        },
-      });
+      this.#complete(document.contents, WHOLE_FILE, document, env);
     }
   }
 
@@ -192,46 +181,59 @@ export class YamlFile {
     return { line, column: Array.from(this.text.slice(start, offset)).length + 1, start, text };
   }
 
-  /** Reports and replaces an alias without an anchor. */
-  #checkAlias(
-    node: Alias.Parsed,
-    ancestors: readonly unknown[],
-    document: Document,
-  ): Scalar | undefined {
+  /**
+   * Expands the texts and keys of a node, and of all that it contains. Returns what stands in its place. Reports
+   * keys that are used twice and aliases without an anchor.
+   */
+  #complete(node: unknown, path: Path, document: Document, env: NodeJS.ProcessEnv): unknown {
+    if (isAlias(node)) {
+      return this.#aliasOrEmpty(node as Alias.Parsed, path, document);
+    }
+    if (isMap(node)) {
+      this.#completeMap(node, path, document, env);
+    } else if (isSeq(node)) {
+      node.items.forEach((item, i) => {
+        node.items[i] = this.#complete(item, [...path, i], document, env);
+      });
+    } else if (isScalar(node) && node.value !== null) {
+      node.value = this.#expand(node as Scalar.Parsed, path, env);
+    }
+    return node;
+  }
+
+  #completeMap(map: YAMLMap, path: Path, document: Document, env: NodeJS.ProcessEnv): void {
+    const keys = new Set<string>();
+    // Another key than a scalar is an error of the parser.
+    for (const pair of map.items as Pair<Scalar.Parsed>[]) {
+      const { key } = pair;
+      const name = this.#expand(key, [...path, key.source], env);
+      const keyPath = [...path, name];
+      if (name === '__proto__') {
+        // Zod ignores it silently.
+        this.add(keyPath, 'unsupported key', key.range[0]);
+      }
+      if (keys.has(name)) {
+        this.add(keyPath, 'duplicate key', key.range[0]);
+      }
+      keys.add(name);
+      key.value = name;
+      pair.value = this.#complete(pair.value, keyPath, document, env);
+    }
+  }
+
+  #aliasOrEmpty(node: Alias.Parsed, path: Path, document: Document): unknown {
     if (node.resolve(document) !== undefined) {
-      return undefined;
+      return node;
     }
     const message = 'unknown anchor; put a value that begins with * in quotes';
-    this.add(pathOf([...ancestors, node]), message, node.range[0]);
+    this.add(path, message, node.range[0]);
     const empty = new Scalar(null);
     empty.range = node.range;
     return empty;
   }
 
-  #readKeys(map: YAMLMap, ancestors: readonly unknown[], env: NodeJS.ProcessEnv): void {
-    const keys = new Set<unknown>();
-    // Another key than a scalar is an error of the parser.
-    for (const pair of map.items as Pair<Scalar.Parsed>[]) {
-      const { key } = pair;
-      const nodes = [...ancestors, map, pair];
-      key.value = this.#expand(key, nodes, env);
-      if (key.value === '__proto__') {
-        // Zod ignores it silently.
-        this.add(pathOf(nodes), 'unsupported key', key.range[0]);
-      }
-      if (keys.has(key.value)) {
-        this.add(pathOf(nodes), 'duplicate key', key.range[0]);
-      }
-      keys.add(key.value);
-    }
-  }
-
   /** Returns a text with the environment's values for `${NAME}`, not expanded again, and `${` for `$${`. */
-  #expand(
-    { source, range }: Scalar.Parsed,
-    nodes: readonly unknown[],
-    env: NodeJS.ProcessEnv,
-  ): string {
+  #expand({ source, range }: Scalar.Parsed, path: Path, env: NodeJS.ProcessEnv): string {
     return source.replaceAll(/\$\$\{|\$\{([^}]*)(\}?)/g, (whole, name: string, end: string) => {
       if (whole === '$${') {
         return '${';
@@ -244,21 +246,11 @@ export class YamlFile {
           name === 'CREDENTIALS_DIRECTORY'
             ? 'systemd gave this process no credentials'
             : 'write $${ for a literal ${';
-        this.add(pathOf(nodes), `${problem}; ${hint}`, range[0]);
+        this.add(path, `${problem}; ${hint}`, range[0]);
       }
       return value ?? '';
     });
   }
-}
-
-/** Returns the path of the last one of `nodes`. Each contains the next one. */
-function pathOf(nodes: readonly unknown[]): Path {
-  return nodes.flatMap((node, i): Path => {
-    if (isPair<Scalar>(node)) {
-      return [String(node.key.value)];
-    }
-    return isSeq(node) ? [node.items.indexOf(nodes[i + 1])] : [];
-  });
 }
 
 /** Returns true if a value and all that it contains are at most `limit` values. */

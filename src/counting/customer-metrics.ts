@@ -12,6 +12,8 @@ import type { Problem } from './problems.ts';
 
 /** The values of a building. */
 export interface SiteMetrics {
+  /** As configured; undefined for a customer that is one building. */
+  readonly name?: string | undefined;
   readonly capacity: number | undefined;
   /** Whether it is open; undefined without opening hours. */
   readonly open: boolean | undefined;
@@ -50,13 +52,15 @@ export interface CustomerMetrics extends SiteMetrics {
   readonly utcOffsetSeconds: number;
   /** Start of the counting period. */
   readonly periodStartMs: number;
+  /** Calendar month of the counting period, as in 2026-11. */
+  readonly month: string;
   /** Whether the service accepted the credentials; undefined before its first response. */
   readonly credentialsValid: boolean | undefined;
   /** Logins to be expected since the last one, likewise. */
   readonly usualLogins: number | undefined;
   /** Only the counters of the configured streams. */
   readonly counters: Readonly<Partial<Record<CounterName, CounterValues>>>;
-  /** Only the configured breakdowns, and `branch` where branches are configured: then it has their names. */
+  /** Only the configured breakdowns. */
   readonly breakdowns: Readonly<Partial<Record<Breakdown, BreakdownMetrics>>>;
   /**
    * The buildings of a customer that is polled by branch, in the order of their keys: then the values of a
@@ -101,8 +105,6 @@ export interface BreakdownMetrics {
   readonly keys: readonly KeyMetrics[];
   /** Number of keys above the limit. */
   readonly droppedKeys: number | undefined;
-  /** Names of the branches that are configured or counted, in the order of their keys. */
-  readonly names: readonly (readonly [key: string, name: string])[];
 }
 
 /** A branch, a client or a device. */
@@ -172,6 +174,8 @@ export function doorMetrics({
 
 /** Settings of a building. */
 export interface SiteDescription {
+  /** Of a branch. */
+  readonly name?: string | undefined;
   readonly capacity: number | undefined;
   readonly openingHours: OpeningHours | undefined;
   readonly staffedHours: OpeningHours | undefined;

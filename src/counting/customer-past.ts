@@ -8,7 +8,7 @@ import type { Stream } from '../base/model.ts';
 import type { Customer } from './customer.ts';
 import { comparePast } from './past/compare-past.ts';
 import { daysBefore } from './past/past.ts';
-import { readDaysAgain, readPast } from './past/read-past.ts';
+import { readDaysAgain, readFourWeeks } from './past/read-four-weeks.ts';
 import type { Query } from './rows/window-reader.ts';
 
 /** Returns whether the past of a stream is to be read or compared. Breakdowns have none. */
@@ -50,7 +50,7 @@ export async function updatePast(
     known.today.startMs > today.startMs ||
     missing.length === days.length
   ) {
-    customer.pastRead(stream, await readPast(source, today));
+    customer.pastRead(stream, await readFourWeeks(source, today));
     return;
   }
   const past = missing.length === 0 ? known : await readDaysAgain(source, known, today, missing);

@@ -7,7 +7,7 @@ import type { Breakdown, CounterName, KeyTimes, MinuteStream, Stream } from '../
 import type { BreakdownOutcome } from './breakdowns/poll-breakdown.ts';
 import { BranchSites } from './branches/sites.ts';
 import { Breakdowns } from './breakdowns/breakdown-states.ts';
-import { runningPeriod } from './calendar/calendar.ts';
+import { monthName, runningPeriod } from './calendar/calendar.ts';
 import type { Calendar, CountingPeriod } from './calendar/calendar.ts';
 import { CountedDays } from './past/counted-days.ts';
 import { countOf } from './rows/counts.ts';
@@ -214,8 +214,7 @@ export class Customer implements MetricsSource {
 
   /** Ids and names of its buildings, if it is polled by branch, in any order. */
   get branchNames(): readonly string[] {
-    const { keys } = this.#branches ?? {};
-    return keys === undefined ? [] : [...keys, ...this.breakdowns.branchNames];
+    return this.#branches?.names ?? [];
   }
 
   /** Returns whether it is open; undefined without opening hours. */
@@ -280,7 +279,6 @@ export class Customer implements MetricsSource {
     const breakdowns = this.breakdowns.metricsAt(
       period.startMs,
       dayStartMs,
-      branches?.map(({ key }) => key) ?? [],
       new Map(
         devices.map(({ key, lastMs, silence }) => [
           key,
@@ -299,6 +297,7 @@ export class Customer implements MetricsSource {
       labels: this.#labels,
       utcOffsetSeconds: calendar.zone.offsetMsAt(nowMs) / 1000,
       periodStartMs: period.startMs,
+      month: monthName(period.month),
       credentialsValid: this.credentialsValid,
       ...site,
       problems: inOrder([...problems, ...(branches === undefined ? site.problems : [])]),

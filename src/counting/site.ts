@@ -161,6 +161,7 @@ export class Site {
     const estimate = this.#estimateAt(nowMs, inside?.estimate, isTrusted);
     const people = inside && Math.round((estimate.people ?? { people: inside.occupancy }).people);
     return {
+      name: this.#description.name,
       capacity: this.#description.capacity,
       open,
       staffed: this.#description.staffedHours?.isOpenAt(nowMs, this.#timezone),

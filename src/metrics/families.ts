@@ -5,7 +5,7 @@
  */
 import { ALL_COUNTERS, BREAKDOWNS, COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
 import type { Breakdown, Stream } from '../base/model.ts';
-import type { CustomerMetrics, SiteMetrics } from '../counting/customer-metrics.ts';
+import type { BranchMetrics, CustomerMetrics, SiteMetrics } from '../counting/customer-metrics.ts';
 import { PROBLEM_KINDS } from '../counting/problems.ts';
 import type { Problem, ProblemKind } from '../counting/problems.ts';
 import { CUSTOMER, SITES, keysOf, labelledSeriesOf, seriesOf, writeLabels } from './family.ts';
@@ -30,11 +30,22 @@ const ofFault = labelledSeriesOf(SITES, 'kind', [
   'unbalanced',
 ]);
 const ofDirection = labelledSeriesOf(SITES, 'direction', ['in', 'out']);
-const ofCustomerInfo = seriesOf<CustomerMetrics>({
+const ofPeriod = seriesOf<CustomerMetrics>({
   ...CUSTOMER,
-  labelNames: ['timezone'],
-  labels: ({ timezone, labels }, { infoLabelNames }) =>
+  labelNames: ['month'],
+  labels: ({ month }) => writeLabels(['month', month]),
+});
+/** A customer that is polled by branch has one without `branch` until a branch is known. */
+const ofSiteInfo = seriesOf<readonly [CustomerMetrics, BranchMetrics?]>({
+  labelNames: ['branch', 'name', 'timezone'],
+  subjects: (metrics) => {
+    const branches = metrics.branches ?? [];
+    return branches.length === 0 ? [[metrics]] : branches.map((branch) => [metrics, branch]);
+  },
+  labels: ([{ timezone, labels }, branch], { infoLabelNames }) =>
     writeLabels(
+      ...(branch === undefined ? [] : [['branch', branch.key] as const]),
+      ['name', branch === undefined ? '' : (branch.name ?? branch.key)],
       ['timezone', timezone],
       ...infoLabelNames.map((name) => [name, ownLabel(labels, name)] as const),
     ),
@@ -166,7 +177,11 @@ const NOT_SEEN =
  * too.
  */
 export const BACKFILL_FAMILIES: readonly Family[] = [
-  ofCustomerInfo('library_customer_info', 'Time zone and configured labels; always 1.', () => 1),
+  ofSiteInfo(
+    'library_site_info',
+    'Name of the building, time zone and configured labels; always 1.',
+    () => 1,
+  ),
   ofCustomer(
     'library_utc_offset_seconds',
     'Current UTC offset of the time zone.',
@@ -176,6 +191,11 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
     'library_period_start_timestamp_seconds',
     'Start of the counting period, when the counters were last 0.',
     (metrics) => seconds(metrics.periodStartMs),
+  ),
+  ofPeriod(
+    'library_period_info',
+    'Month of the counting period, as in 2026-11; always 1.',
+    () => 1,
   ),
   ofSite(
     'library_open',
@@ -247,22 +267,15 @@ interface ListedProblem extends Problem {
 
 const PROBLEM_START = seriesOf<ListedProblem>({
   labelNames: ['branch', 'name', 'problem'],
-  subjects: ({ problems, branches, breakdowns }) => {
-    const names = new Map(breakdowns.branch?.names);
-    return [
-      ...problems.map((one) => ({ ...one, labels: writeLabels(['problem', one.kind]) })),
-      ...(branches ?? []).flatMap(({ key, problems: own }) =>
-        own.map((one) => ({
-          ...one,
-          labels: writeLabels(
-            ['branch', key],
-            ['name', names.get(key) ?? key],
-            ['problem', one.kind],
-          ),
-        })),
-      ),
-    ];
-  },
+  subjects: ({ problems, branches }) => [
+    ...problems.map((one) => ({ ...one, labels: writeLabels(['problem', one.kind]) })),
+    ...(branches ?? []).flatMap(({ key, name = key, problems: own }) =>
+      own.map((one) => ({
+        ...one,
+        labels: writeLabels(['branch', key], ['name', name], ['problem', one.kind]),
+      })),
+    ),
+  ],
   labels: ({ labels }) => labels,
 })(
   'library_problem_start_timestamp_seconds',
@@ -347,24 +360,11 @@ const POLLING_FAMILIES: readonly Family[] = [
 
 export const CUSTOMER_FAMILIES: readonly Family[] = [...BACKFILL_FAMILIES, ...POLLING_FAMILIES];
 
-/** Returns the families of these breakdowns, and in any case that of the names of branches. */
+/** Returns the families of these breakdowns. */
 export function breakdownFamilies(configured: ReadonlySet<Breakdown>): readonly Family[] {
   const families = BREAKDOWNS.filter((breakdown) => configured.has(breakdown)).flatMap(familiesOf);
-  // Branches may have names without being polled.
-  const names = configured.has('branch') ? [] : [BRANCH_INFO];
-  return families.length === 0 ? names : [...families, ...names, KEYS_DROPPED];
+  return families.length === 0 ? [] : [...families, KEYS_DROPPED];
 }
-
-const BRANCH_INFO = seriesOf<readonly [key: string, name: string]>({
-  labelNames: ['branch', 'name'],
-  subjects: ({ breakdowns }) => breakdowns.branch?.names ?? [],
-  labels: ([key, name]) => writeLabels(['branch', key], ['name', name]),
-})(
-  'library_branch_info',
-  'Configured name of the branch, or its key; always 1.',
-  () => 1,
-  'until the first reading for a branch that is not under `branches`',
-);
 
 const KEYS_DROPPED = labelledSeriesOf(CUSTOMER, 'stream', BREAKDOWNS)(
   'library_breakdown_keys_dropped',
@@ -395,7 +395,6 @@ function familiesOf(breakdown: Breakdown): readonly Family[] {
         NOT_POLLED_TODAY,
       ),
     ),
-    ...(breakdown === 'branch' ? [BRANCH_INFO] : []),
     ...(breakdown === 'device'
       ? [
           ofKey(

@@ -2,7 +2,7 @@
 import { nextTurn } from '../base/clock.ts';
 import { DAY_MS } from '../base/duration.ts';
 import type { CustomerConfig } from '../config/types.ts';
-import { Calendar } from '../counting/calendar/calendar.ts';
+import { Calendar, spanOf } from '../counting/calendar/calendar.ts';
 import type { Span } from '../counting/calendar/calendar.ts';
 import type { OpeningHours, OpeningHoursParser } from '../counting/calendar/opening-hours.ts';
 import { Zone } from '../counting/calendar/zone.ts';
@@ -109,9 +109,4 @@ export async function planCustomer(
   const edges = [...instants].toSorted((a, b) => a - b);
   const windows = edges.slice(1).map((endMs, i) => ({ startMs: edges[i] ?? endMs, endMs }));
   return { config, options, calendar, nowMs, days, periods, windows, hoursOf };
-}
-
-/** Returns the span from the first start to the last end of consecutive ones. */
-export function spanOf(spans: readonly Span[]): Span {
-  return { startMs: spans[0]?.startMs ?? 0, endMs: spans.at(-1)?.endMs ?? 0 };
 }

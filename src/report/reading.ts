@@ -2,20 +2,18 @@
 import { ServiceError } from '../base/errors.ts';
 import { MINUTE_STREAMS } from '../base/model.ts';
 import type { KeyTimes, MinuteStream } from '../base/model.ts';
-import { readMinutes } from '../backfill/read-minutes.ts';
-import type { MinuteRange } from '../backfill/read-minutes.ts';
 import { readByKey } from '../counting/breakdowns/poll-breakdown.ts';
-import { contains } from '../counting/calendar/calendar.ts';
+import { contains, spanOf } from '../counting/calendar/calendar.ts';
 import type { Span } from '../counting/calendar/calendar.ts';
-import { areEqual, grandTotal } from '../counting/rows/counts.ts';
-import type { Counts, CountsByKey } from '../counting/rows/counts.ts';
+import { readPast } from '../counting/past/read-past.ts';
+import type { PastSource } from '../counting/past/read-past.ts';
+import { grandTotal } from '../counting/rows/counts.ts';
+import type { CountsByKey } from '../counting/rows/counts.ts';
 import type { DayCounts } from '../counting/rows/day-counts.ts';
-import { isForced, readChunks, WindowReader } from '../counting/rows/window-reader.ts';
+import { isForced, readChunks, sumChunks, WindowReader } from '../counting/rows/window-reader.ts';
 import type { Query, WindowResponse } from '../counting/rows/window-reader.ts';
-import { sumChunks } from '../counting/totals/period-total.ts';
-import { spanOf } from './plan.ts';
 import type { CustomerPlan } from './plan.ts';
-import { readWindows, sumOf } from './windows.ts';
+import { readWindows } from './windows.ts';
 
 /** The key of a customer as a whole. */
 export const WHOLE = '';
@@ -25,9 +23,6 @@ export interface CustomerReading {
   readonly people: readonly CountsByKey[] | undefined;
   readonly logins: readonly CountsByKey[] | undefined;
 }
-
-/** What the minutes of a stream are read by. */
-type MinuteSource = Pick<MinuteRange, 'stream' | 'keyTimes' | 'reader'>;
 
 /** Reads what a plan needs. Rejects with a ServiceError unless everything was read. */
 export async function readCustomer(
@@ -62,15 +57,15 @@ async function readStream(
   keyTimes: KeyTimes,
   query: Query,
 ): Promise<readonly CountsByKey[]> {
-  const reader = readerOf(plan, stream, query);
   try {
-    return await readByMonth(plan, { stream, keyTimes, reader });
+    return await readByMonth(plan, { query, stream, calendar: plan.calendar, keyTimes });
   } catch (error) {
     if (!(error instanceof ServiceError) || error.reason !== 'malformed') {
       throw error;
     }
   }
   // Minutes whose keys cannot be parsed still have sums.
+  const reader = readerOf(plan, stream, query);
   function readMinute(startMs: number, endMs: number | undefined): Promise<WindowResponse> {
     return reader.read('minute', startMs, endMs);
   }
@@ -84,46 +79,18 @@ function readerOf({ calendar, nowMs }: CustomerPlan, stream: MinuteStream, query
   return new WindowReader({ query, stream, zone: calendar.zone, nowMs: () => nowMs });
 }
 
-/**
- * Reads the counting periods one by one: a record with a wrong time stays in its own. One request by `day` for
- * all of them shows whether a response was lowered by a fault: then they are read again, and the larger ones
- * count. Throws a ServiceError if a key cannot be parsed.
- */
+/** Reads the counting periods one by one: a record with a wrong time stays in its own. */
 async function readByMonth(
-  plan: CustomerPlan,
-  source: MinuteSource,
+  { windows, calendar }: CustomerPlan,
+  source: PastSource,
 ): Promise<readonly CountsByKey[]> {
-  const months = [
-    ...Map.groupBy(plan.windows, ({ startMs }) => plan.calendar.periodAt(startMs).startMs).values(),
-  ];
-  const { startMs, endMs } = spanOf(plan.windows);
-  const byDay = await source.reader.read('day', startMs, endMs);
-  const counted = await readMonths(plan, source, months);
-  if (areEqual(byDay.sums, totalOf(counted.flat()))) {
-    return counted.flat();
-  }
-  const again = await readMonths(plan, source, months);
-  return counted.flatMap((month, i) => {
-    const second = again[i] ?? [];
-    return grandTotal(totalOf(second)) >= grandTotal(totalOf(month)) ? second : month;
-  });
-}
-
-async function readMonths(
-  { calendar }: CustomerPlan,
-  source: MinuteSource,
-  months: readonly (readonly Span[])[],
-): Promise<readonly (readonly CountsByKey[])[]> {
-  const counted: (readonly CountsByKey[])[] = [];
-  for (const windows of months) {
-    const { days } = await readMinutes({ ...source, calendar, span: spanOf(windows) });
-    counted.push(countWindows(windows, days));
+  const months = Map.groupBy(windows, ({ startMs }) => calendar.periodAt(startMs).startMs);
+  const counted: CountsByKey[] = [];
+  for (const month of months.values()) {
+    const past = await readPast(source, spanOf(month), 'minute');
+    counted.push(...countWindows(month, past?.days ?? []));
   }
   return counted;
-}
-
-function totalOf(tables: readonly CountsByKey[]): Counts {
-  return sumOf(tables).get(WHOLE) ?? [];
 }
 
 /** Adds up the minutes of each window, which is within a day. */

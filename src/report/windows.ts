@@ -2,10 +2,10 @@
 import { MINUTE_MS } from '../base/duration.ts';
 import { inParallel } from '../base/parallel.ts';
 import { countsOf } from '../counting/breakdowns/poll-breakdown.ts';
+import { spanOf } from '../counting/calendar/calendar.ts';
 import type { Span } from '../counting/calendar/calendar.ts';
 import { areEqual, grandTotal, minus, plus } from '../counting/rows/counts.ts';
 import type { Counts, CountsByKey } from '../counting/rows/counts.ts';
-import { spanOf } from './plan.ts';
 
 const OVERLAP_MS = 2 * MINUTE_MS;
 /** Requests of one customer at the same time. */

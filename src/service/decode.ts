@@ -299,7 +299,7 @@ function decodeRow(
   if (repeatsSecret(String(key), secrets)) {
     throw malformed(`row ${index}: "key" repeats the token or the client secret`);
   }
-  // A list that grows takes places for 17, and a history has thousands of rows: no closure, likewise.
+  // A list that grows takes places for 17, and a past has thousands of rows: no closure, likewise.
   const counts = zeros.slice();
   for (let i = 0; i < fields.length; i += 1) {
     const field = fields[i] ?? '';

@@ -100,7 +100,7 @@ export class Semaphore {
       return 'not sent: service.max_requests_per_second allowed no request';
     }
     const [others, kind] = isOptional
-      ? [this.#optional, ' for breakdowns and histories']
+      ? [this.#optional, ' for breakdowns and pasts']
       : [this.#running, ''];
     return `not sent: ${others} other requests of ${users}${kind} had no complete response`;
   }

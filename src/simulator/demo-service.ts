@@ -25,7 +25,7 @@ import { SCOPE, createSimulatedService } from './simulated-service.ts';
 import type { SimulatedCustomer, SimulatedService } from './simulated-service.ts';
 
 const FIRST_CUSTOMER_ID = 1_001;
-/** How long dead doors have counted nobody: more than the day after which an alert needs no history. */
+/** How long dead doors have counted nobody: more than the day after which an alert needs no past. */
 const DEAD_FOR_MS = 25 * HOUR_MS;
 /** Last year and the year before are complete on any day of a year. */
 const HISTORY_MS = 3 * 366 * DAY_MS;

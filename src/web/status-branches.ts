@@ -43,10 +43,9 @@ export function branchesOf(
   nowMs: number,
   isReading: (branch: BranchMetrics) => boolean,
 ): readonly BranchStatus[] | undefined {
-  const names = new Map(metrics.breakdowns.branch?.names);
   return metrics.branches?.map((branch) => ({
     metrics: branch,
-    name: names.get(branch.key) ?? branch.key,
+    name: branch.name ?? branch.key,
     isReading: isReading(branch),
     nowMs,
   }));

@@ -69,10 +69,8 @@ test('check --connect lists the branches of the service and of the configuration
   const config = `--config.file=${harness.configure([riverside], { customers })}`;
   const { ended, stdout, stderr } = await harness.run('check', '--connect', config);
   expect([ended, stderr]).toEqual([0, '']);
-  expect(stdout).toMatch(/^riverside +7 +Old Town +0 +0 +- +-$/m);
-  expect(stdout).toMatch(
-    /^riverside +101 +- +[1-9]\d* +[1-9]\d* +(\d\.\d{3} ± \d\.\d{3}|-) +(yes|no)$/m,
-  );
+  expect(stdout).toMatch(/^riverside +7 +Old Town +0 +0$/m);
+  expect(stdout).toMatch(/^riverside +101 +- +[1-9]\d* +[1-9]\d*$/m);
   expect(stdout).toMatch(/^riverside: warning: branch 7: configured, but not counted in 28 days/m);
   expect(stdout).toMatch(/^riverside: warning: branch 101: without a name/m);
 });

@@ -150,13 +150,13 @@ test('no HTTP request makes the exporter request anything from the service', asy
   const file = harness.configure([idle], { polling, customers: { idle: {} } });
   const other = await harness.start(file, [`--storage.path=${workspace.folder}/idle`]);
   await exact(other, idle);
-  // The histories are read after the first polls: they alone have an end.
+  // The past is read after the first polls: it alone has an end.
   await eventually(() => {
     const read = service.requests.filter(
       ({ customer, query }) => customer === idle && query.has('to'),
     );
     const kinds = read.map(({ endpoint, query }) => `${endpoint} ${query.get('aggregation')}`);
-    expect(new Set(kinds).size).toBe(4);
+    expect(new Set(kinds).size).toBe(6);
   });
   const requests = service.requests.filter(({ customer }) => customer === idle).length;
   const query = 'customer=idle&from=2026-01-01&target=http://127.0.0.1:1&reload=1';

@@ -71,8 +71,8 @@ function todayOf(exposition: Exposition, customer: string, counter: string): num
 /** Whether the gauges of buildings are those of branches. */
 function hasBranches(exposition: Exposition, customer: string): boolean {
   return exposition
-    .all('library_branch_info')
-    .some(({ labels }) => labels['customer'] === customer);
+    .all('library_site_info')
+    .some(({ labels }) => labels['customer'] === customer && labels['branch'] !== undefined);
 }
 
 /** Expects all values of the customer to be exact; of one building, people inside and last seen, too. */

@@ -86,9 +86,10 @@ test('capacity and info are as configured; every customer has the same labels', 
   expect(exposition.all('library_capacity_people')).toEqual([
     { name: 'library_capacity_people', labels: { customer: 'york' }, value: 250 },
   ]);
-  expect(exposition.all('library_customer_info').map(({ labels }) => labels)).toEqual(
+  expect(exposition.all('library_site_info').map(({ labels }) => labels)).toEqual(
     cases.map(({ name, zone }) => ({
       customer: name,
+      name: '',
       timezone: zone,
       region: name === 'york' ? 'north' : '',
       floor: name === 'greenwich' ? 'two' : '',
@@ -102,7 +103,7 @@ test('each customer is on one shard', async () => {
   for (const shard of ['0', '1']) {
     const flags = [`--shard=${shard}/2`, `--storage.path=${workspace.folder}/${shard}`];
     const exposition = await (await harness.start(configFile, flags)).scrape();
-    const infos = exposition.all('library_customer_info');
+    const infos = exposition.all('library_site_info');
     names.push(...infos.map(({ labels }) => labels['customer'] ?? ''));
     expect(exposition.value('library_exporter_shard_info', { shard, shards: '2' })).toBe(1);
     expect(exposition.value('library_exporter_customers')).toBe(infos.length);

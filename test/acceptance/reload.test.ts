@@ -202,7 +202,7 @@ test('each scrape during a reload of many customers shows one configuration', as
   const seen = new Set<string>();
   async function observe(): Promise<void> {
     const exposition = await many.scrape();
-    const infos = exposition.all('library_customer_info');
+    const infos = exposition.all('library_site_info');
     const regions = new Set(infos.map(({ labels }) => labels['region']));
     const own = exposition.value('library_exporter_customers');
     seen.add(`${[...regions].join()} ${infos.length} ${own}`);

@@ -205,7 +205,7 @@ test('names the customers that failed, and continues when they are repaired', as
 });
 
 test('has no file for a month without data, and no series of a stream without data', async () => {
-  await start({ libraries: { lone: { loginShare: 0 } }, historyDays: 5 });
+  await start({ libraries: { lone: { loginShare: 0 } }, pastDays: 5 });
   const { status, out } = await fixture.run(RANGE);
   expect(status).toBe(0);
   expect(out).toContain(' in 1 file in ');

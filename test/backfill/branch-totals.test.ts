@@ -25,16 +25,16 @@ function steady({ to = '' }: Requested) {
   return responseOf({ 101: [10 * hours, 9 * hours], 20: [3 * hours, 0] });
 }
 
-function entered(history: BranchTotals, key: string, atMs: number): number | undefined {
-  return keyMetricsAt(history, key, atMs).counters.people_entered?.total;
+function entered(totals: BranchTotals, key: string, atMs: number): number | undefined {
+  return keyMetricsAt(totals, key, atMs).counters.people_entered?.total;
 }
 
 test('a counter rises at the end of each day, one second before it', async () => {
   const requests: Requested[] = [];
-  const history = await read(steady, { requests });
-  expect(history.keys).toEqual(['20', '101']);
+  const totals = await read(steady, { requests });
+  expect(totals.keys).toEqual(['20', '101']);
   const times = [OCTOBER.startMs, october(2) - 2_000, october(2) - 1_000, october(5)];
-  expect(times.map((atMs) => entered(history, '101', atMs))).toEqual([0, 0, 240, 960]);
+  expect(times.map((atMs) => entered(totals, '101', atMs))).toEqual([0, 0, 240, 960]);
   expect(requests.map(({ from, to }) => `${from} ${to?.slice(0, 16)}`)).toEqual([
     '2026-10-01T04:00:00+02:00 2026-10-02T04:00',
     '2026-10-01T04:00:00+02:00 2026-10-03T04:00',
@@ -46,7 +46,7 @@ test('a counter rises at the end of each day, one second before it', async () =>
 test('a range that ends within a day has the counts up to an hour before its end, and to its end', async () => {
   const requests: Requested[] = [];
   const endMs = october(5) + 6 * HOUR_MS;
-  const history = await read(steady, { fromMs: october(3) + HOUR_MS, endMs, requests });
+  const totals = await read(steady, { fromMs: october(3) + HOUR_MS, endMs, requests });
   expect(requests.map(({ to }) => to?.slice(0, 16))).toEqual([
     '2026-10-03T05:00',
     '2026-10-04T04:00',
@@ -54,8 +54,8 @@ test('a range that ends within a day has the counts up to an hour before its end
     '2026-10-05T09:00',
     '2026-10-05T10:00',
   ]);
-  expect(entered(history, '101', endMs - HOUR_MS)).toBe(1_010);
-  expect(entered(history, '101', endMs - 1_000)).toBe(1_020);
+  expect(entered(totals, '101', endMs - HOUR_MS)).toBe(1_010);
+  expect(entered(totals, '101', endMs - 1_000)).toBe(1_020);
 });
 
 test('a range that starts within a day continues the one that ended there', async () => {
@@ -68,10 +68,10 @@ test('a range that starts within a day continues the one that ended there', asyn
 
 test('a counter does not decrease if the service lowers a total or omits the key', async () => {
   const responses = [{ a: [5, 1] }, { a: [4, 2] }, { b: [1, 0] }, { a: [7, 2] }];
-  const history = await read(() => responseOf(responses.shift() ?? {}));
+  const totals = await read(() => responseOf(responses.shift() ?? {}));
   const days = [2, 3, 4, 5].map(october);
-  expect(days.map((atMs) => entered(history, 'a', atMs))).toEqual([5, 5, 5, 7]);
-  expect(days.map((atMs) => entered(history, 'b', atMs))).toEqual([0, 0, 1, 1]);
+  expect(days.map((atMs) => entered(totals, 'a', atMs))).toEqual([5, 5, 5, 7]);
+  expect(days.map((atMs) => entered(totals, 'b', atMs))).toEqual([0, 0, 1, 1]);
 });
 
 test('has at most a thousand keys', async () => {

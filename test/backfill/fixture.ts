@@ -17,7 +17,7 @@ const LIBRARY = { timezone: 'Europe/Copenhagen', visitsPerDay: 100, opening: OFF
 export interface FixtureOptions {
   readonly conventions?: Partial<Conventions>;
   readonly libraries?: Readonly<Record<string, Partial<Library>>>;
-  readonly historyDays?: number;
+  readonly pastDays?: number;
   /** Keys of every customer in the configuration. */
   readonly config?: object;
 }
@@ -33,19 +33,19 @@ export class BackfillFixture {
   constructor(simulated: Environment) {
     this.#simulated = simulated;
     this.folder = simulated.workspace.folder;
-    this.output = join(this.folder, 'history');
+    this.output = join(this.folder, 'past');
     this.onRequest();
   }
 
   static async start(options: FixtureOptions = {}): Promise<BackfillFixture> {
-    const { conventions, libraries = { lone: {} }, historyDays = 70, config } = options;
+    const { conventions, libraries = { lone: {} }, pastDays = 70, config } = options;
     const customers = Object.entries(libraries).map(([name, library]) => {
       return [name, { library: { ...LIBRARY, ...library } }];
     });
     const simulated = await startEnvironment(
       Object.fromEntries(customers),
       { fromEdge: 'inclusive', ...conventions },
-      { clock: { nowMs: () => NOW_MS }, historyMs: historyDays * DAY_MS },
+      { clock: { nowMs: () => NOW_MS }, historyMs: pastDays * DAY_MS },
     );
     const fixture = new BackfillFixture(simulated);
     fixture.configure(config);

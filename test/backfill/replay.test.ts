@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { MinuteStream } from '../../src/base/model.ts';
 import type { EstimateMetrics } from '../../src/counting/customer-metrics.ts';
-import { readDaysBefore, readPast } from '../../src/counting/past/read-past.ts';
+import { readFourWeeks } from '../../src/counting/past/read-four-weeks.ts';
+import { readPast } from '../../src/counting/past/read-past.ts';
+import type { PastCounts } from '../../src/counting/past/read-past.ts';
+import { readDaysBefore } from '../../src/backfill/reading.ts';
 import { replayPeriod } from '../../src/backfill/replay.ts';
-import type { PeriodHistory } from '../../src/backfill/replay.ts';
-import { WindowReader } from '../../src/counting/rows/window-reader.ts';
-import { readMinuteHistory } from '../../src/backfill/read-minutes.ts';
-import type { MinuteHistory } from '../../src/backfill/read-minutes.ts';
+import type { PeriodPast } from '../../src/backfill/replay.ts';
 import { DayCounter } from '../../src/counting/rows/day-counts.ts';
 import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts';
 import { queryFrom } from '../support/responses.ts';
@@ -25,7 +25,7 @@ const RIVERSIDE = {
 function minutes(
   stream: MinuteStream,
   counts: Readonly<Record<string, readonly number[]>>,
-): MinuteHistory {
+): PastCounts {
   const days = [CALENDAR.dayAt(OCTOBER.startMs)];
   for (let day = days[0]; day !== undefined && day.endMs < OCTOBER.endMs;) {
     day = CALENDAR.dayAt(day.endMs);
@@ -47,7 +47,7 @@ function at(time: string): number {
 }
 
 /** Totals and today are those of people entered, people exited and logins; last seen of both streams. */
-function replay(times: readonly string[], changes: Partial<PeriodHistory> = {}) {
+function replay(times: readonly string[], changes: Partial<PeriodPast> = {}) {
   const past = replayPeriod(
     {
       ...RIVERSIDE,
@@ -136,7 +136,7 @@ describe('the estimate', () => {
     const today = CALENDAR.dayAt(atMs);
     const query = queryFrom((question) => people.service.respond(question, atMs));
     const source = { query, stream: 'people', calendar: CALENDAR, keyTimes: 'local' } as const;
-    const before = await readPast(source, today);
+    const before = await readFourWeeks(source, today);
     people.restart();
     people.nowMs = atMs;
     people.customer.setDescription(RIVERSIDE.description);
@@ -151,24 +151,16 @@ describe('the estimate', () => {
   ): Promise<readonly EstimateMetrics[]> {
     const query = queryFrom((question) => service.respond(question, NOON_MS + 2 * DAY_MS));
     const span = { startMs: PERIOD.startMs, endMs: TODAY.endMs + DAY_MS };
-    const { zone } = CALENDAR;
-    const reader = new WindowReader({ query, stream: 'people', zone, nowMs: () => span.endMs });
-    const range = {
-      reader,
-      stream: 'people',
-      calendar: CALENDAR,
-      keyTimes: 'local',
-      span,
-    } as const;
-    const history = await readMinuteHistory(range);
+    const source = { query, stream: 'people', calendar: CALENDAR, keyTimes: 'local' } as const;
+    const counted = await readPast(source, span, 'minute');
     const firstDay = CALENDAR.dayAt(times[0] ?? NaN);
     const endMs = PERIOD.startMs;
-    const before = await readDaysBefore({ ...range, query }, firstDay, endMs);
+    const before = await readDaysBefore(source, firstDay, endMs);
     const samples = replayPeriod(
       {
         ...RIVERSIDE,
         period: PERIOD,
-        streams: { people: history },
+        streams: counted ? { people: counted } : {},
         daysBefore: { people: before ?? [] },
       },
       times,

@@ -72,7 +72,7 @@ test('service shows a case: so many branches for each customer, in one time zone
   expect(await stop()).toBe(0);
 });
 
-test('demo prints its status page and how to load its history, reloads at SIGHUP, and ends with 0', async () => {
+test('demo prints its status page and how to load its past, reloads at SIGHUP, and ends with 0', async () => {
   const flags = ['--customers=1', '--web.listen-address=127.0.0.1:0'];
   const { terminal, stop } = await start('demo', ...flags);
   await expect.poll(() => terminal.out, WAIT).toContain('\nStatus page: ');
@@ -83,7 +83,7 @@ test('demo prints its status page and how to load its history, reloads at SIGHUP
   expect(existsSync(config)).toBe(true);
   expect(terminal.out).toMatch(/^  riverside     LibraryDeviceSilent after 40 minutes: /m);
   expect(terminal.out).not.toContain('old-town');
-  expect(others).toBe(`--from=-35d --to=-1m --instance=${address} --output=demo-history`);
+  expect(others).toBe(`--from=-35d --to=-1m --instance=${address} --output=demo-past`);
   terminal.hangups.forEach((hangup) => hangup());
   await expect
     .poll(() => terminal.logLines().map(({ msg }) => msg), WAIT)

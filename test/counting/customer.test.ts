@@ -28,7 +28,7 @@ test.each([
 ])('after polls that were %s, its values were accepted and wait since %j', (polls, expected) => {
   for (const stream of ['people', 'branch'] as const) {
     const customer = customerNamed('riverside');
-    customer.breakdowns.configure({ breakdowns: ['branch'], branchNames: {} });
+    customer.breakdowns.configure(['branch']);
     for (const [i, poll] of polls.split(' ').entries()) {
       const result = poll === 'accepted' ? poll : 'pending';
       if (poll === 'failed') {
@@ -47,7 +47,7 @@ test.each([
 
 test('counts the polls of each configured stream and breakdown, from 0', () => {
   const customer = customerNamed('riverside', undefined, { streams: ['people', 'logins'] });
-  customer.breakdowns.configure({ breakdowns: ['device'], branchNames: {} });
+  customer.breakdowns.configure(['device']);
   const unpolled = { up: undefined, polls: 0, failures: 0, skipped: 0, lastError: undefined };
   expect(customer.health).toMatchObject({ people: unpolled, logins: unpolled, device: unpolled });
   customer.pollSkipped('people');
@@ -196,9 +196,9 @@ describe('a customer that is polled by branch', () => {
   }
 
   test('has those that are configured, without figures of today while their windows are unknown', () => {
-    const description = describedAs({ 101: { ...SITE, capacity: 80 }, 102: SITE });
+    const description = describedAs({ 101: { ...SITE, name: 'North', capacity: 80 }, 102: SITE });
     const customer = customerNamed('riverside', undefined, { description });
-    customer.breakdowns.configure({ breakdowns: ['branch'], branchNames: { 101: 'North' } });
+    customer.breakdowns.configure(['branch']);
     expect(branchesOf(customer)).toEqual([
       ['101', 80],
       ['102', undefined],
@@ -213,16 +213,14 @@ describe('a customer that is polled by branch', () => {
     };
     const state = { ...customer.breakdowns.stateOf('branch'), snapshot };
     customer.breakdownSucceeded('branch', { state, result: 'accepted' }, NOW_MS);
-    const { branches, breakdowns } = customer.metricsAt(NOW_MS);
+    const { branches } = customer.metricsAt(NOW_MS);
     // Those of the breakdown are totals alone.
     expect(branches?.map(({ counters }) => counters.people_entered?.today)).toEqual([
       undefined,
       undefined,
     ]);
-    expect(breakdowns.branch?.names).toEqual([
-      ['101', 'North'],
-      ['102', '102'],
-    ]);
+    expect(branches?.map(({ name }) => name)).toEqual(['North', undefined]);
+    expect(customer.branchNames).toEqual(['101', '102', 'North']);
   });
 
   test('keeps what is known of them over a reload', () => {
@@ -237,11 +235,8 @@ describe('a customer that is polled by branch', () => {
     expect(customer.branches).toBe(branches);
     customer.setDescription(ESTIMATED);
     expect(customer.branches).toBeUndefined();
-    customer.breakdowns.configure({ breakdowns: ['branch'], branchNames: {} });
-    expect(customer.metricsAt(NOW_MS)).toMatchObject({
-      branches: undefined,
-      breakdowns: { branch: { names: [] } },
-    });
+    expect(customer.metricsAt(NOW_MS).branches).toBeUndefined();
+    expect(customer.branchNames).toEqual([]);
   });
 
   test('has no buildings if its people are not polled', () => {

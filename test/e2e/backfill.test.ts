@@ -163,7 +163,7 @@ describe('sixty days across a change of the clocks and two counting periods', ()
     }
   });
 
-  test.each(['people_entered_total', 'occupancy_people', 'open', 'logins_today', 'customer_info'])(
+  test.each(['people_entered_total', 'occupancy_people', 'open', 'logins_today', 'site_info'])(
     'library_%s is there at every instant',
     async (name) => {
       // Not in a range: what it gives is what a graph would show, at steps that hit no sample.

@@ -175,7 +175,7 @@ async function writeYearly(path: string, month: number): Promise<void> {
         `library_people_entered_today{${yearly}} 0 ${seconds}\n` +
         `library_period_start_timestamp_seconds{${yearly}} ${startMs / 1_000} ${seconds}\n` +
         `library_utc_offset_seconds{${yearly}} 0 ${seconds}\n` +
-        `library_customer_info{${yearly},region="north",timezone="UTC"} 1 ${seconds}\n` +
+        `library_site_info{${yearly},region="north",timezone="UTC"} 1 ${seconds}\n` +
         (atMs < UNREACHABLE_MS - DAY_MS ? '' : polls(seconds)),
     );
   }

@@ -53,7 +53,7 @@ const SITE: Scenario = {
 };
 /** What a library as a whole shows without a problem. */
 const WHOLE: Scenario = {
-  library_customer_info: 1,
+  library_site_info: 1,
   library_people_entered_total: 10_000,
   [accepted('people')]: now,
   [accepted('logins')]: now,
@@ -176,7 +176,7 @@ const CASES: readonly (readonly [string, Scenario, string, (number | undefined)?
     {
       ...Object.fromEntries(Object.keys({ ...WELL }).map((name) => [name, null])),
       ...EXPORTER,
-      library_customer_info: 1,
+      library_site_info: 1,
     },
     'no data yet',
   ],
@@ -200,6 +200,7 @@ test('of two branches the one with a problem is listed by its name, and is in no
   const scenario = {
     ...EXPORTER,
     ...WHOLE,
+    library_site_info: null,
     'library_polls_total{stream="branch"}': 9,
     ...withBranch(SITE, '101', 'Main Library'),
     ...withBranch({ ...SITE, ...SILENT, [IN_TODAY]: 20 }, '102', 'North'),
@@ -231,6 +232,7 @@ test('the cause of a library is one row, whatever its branches have', async () =
   const scenario = {
     ...EXPORTER,
     ...WHOLE,
+    library_site_info: null,
     ...FAILING,
     'library_polls_total{stream="branch"}': 9,
     ...withBranch({ ...SITE, ...SILENT }, '101', 'Main Library'),
@@ -259,7 +261,7 @@ test('the absence of all libraries is listed', async () => {
 
 /** The series of a site as those of a branch. */
 function withBranch(site: Scenario, branch: string, name: string): Scenario {
-  const info = { [`library_branch_info{name="${name}"}`]: 1 };
+  const info = { [`library_site_info{name="${name}"}`]: 1 };
   return withLabel({ ...site, ...info }, `branch="${branch}"`);
 }
 

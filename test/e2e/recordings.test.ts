@@ -46,7 +46,7 @@ test.each<readonly [string, Scenario, readonly Expected[]]>([
       'library_device_people_exited_today{device="1"}': 0,
       ...today('101', 50),
       ...today('102', 150),
-      'library_branch_info{branch="101",name="Hall"}': 1,
+      'library_site_info{branch="101",name="Hall"}': 1,
     },
     [[MISSED_TODAY, HOUR, 40, 'device="1"']],
   ],

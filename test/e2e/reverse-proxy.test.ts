@@ -67,7 +67,7 @@ test('the status page and its links are below the path', async () => {
     const response = await ask(proxy, pathname, OPERATOR);
     return response.status === 200 ? response : undefined;
   });
-  expect(new Exposition(metrics.body).all('library_customer_info')).toHaveLength(5);
+  expect(new Exposition(metrics.body).all('library_site_info')).toHaveLength(5);
   const direct = await ask(exporters.daemons[0]?.url ?? '', '/');
   expect([direct.status, direct.headers.location]).toEqual([302, `${proxy}/library/`]);
 });
@@ -111,12 +111,12 @@ test('a tenant gets its own customers, whatever it asks for, and nothing else', 
   });
   const own = ['old-town', 'riverside'];
   await eventually('two customers', async () =>
-    (await prometheus.query('library_customer_info')).length === 2 ? true : undefined,
+    (await prometheus.query('library_site_info')).length === 2 ? true : undefined,
   );
   expect(await customersOf(prometheus)).toEqual(own);
   for (const query of ['', '?', '?customer=lotus-garden', '?&customer=lotus-garden']) {
     const { body } = await ask(proxy, `/tenants/north/metrics${query}`, TENANT);
-    const infos = new Exposition(body).all('library_customer_info');
+    const infos = new Exposition(body).all('library_site_info');
     expect(infos.map(({ labels }) => labels['customer'] ?? '').toSorted()).toEqual(own);
     expect(body).not.toContain('library_exporter_');
   }

@@ -38,13 +38,13 @@ export const CONTRACT_METRICS: Metrics = {
   ),
   ...metrics(['customer', 'counter'], 'library_count_excess'),
   ...metrics(['customer', 'branch', 'kind'], 'library_door_suspect'),
-  ...metrics(['customer', 'timezone'], 'library_customer_info'),
+  ...metrics(['customer', 'branch', 'name', 'timezone'], 'library_site_info'),
+  ...metrics(['customer', 'month'], 'library_period_info'),
   ...metrics(
     ['customer', 'branch'],
     'library_branch_people_entered_total library_branch_people_exited_total',
   ),
   ...metrics(['customer', 'branch', 'counter'], 'library_branch_count_excess'),
-  ...metrics(['customer', 'branch', 'name'], 'library_branch_info'),
   ...metrics(['customer', 'branch', 'name', 'problem'], 'library_problem_start_timestamp_seconds'),
   ...metrics(
     ['customer', 'device'],

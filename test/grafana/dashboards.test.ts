@@ -28,7 +28,7 @@ const IN_MENU = { hide: 3 };
 const LIBRARY = { name: 'customer', label: 'Library', ...CHOICE };
 const BRANCH = { name: 'branch', label: 'Branch', ...CHOICE };
 const LABELS = [
-  { name: 'label', query: 'label_names(library_customer_info)', ...CHOICE },
+  { name: 'label', query: 'label_names(library_site_info)', ...CHOICE },
   { name: 'value', ...CHOICE, ...ANY, allValue: '.*' },
   { ...LIBRARY, ...ANY },
 ];

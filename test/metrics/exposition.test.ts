@@ -16,12 +16,14 @@ import { NOW_MS, TestSource, harbour, riverside, setSources } from './fixtures.t
 
 /** Samples, without the heads of their families. */
 const TWO_CUSTOMERS = `\
-library_customer_info{customer="riverside",timezone="Europe/Copenhagen",region="north"} 1
-library_customer_info{customer="harbour",timezone="America/New_York",region=""} 1
+library_site_info{customer="riverside",name="",timezone="Europe/Copenhagen",region="north"} 1
+library_site_info{customer="harbour",name="",timezone="America/New_York",region=""} 1
 library_utc_offset_seconds{customer="riverside"} 3600
 library_utc_offset_seconds{customer="harbour"} -14400
 library_period_start_timestamp_seconds{customer="riverside"} 1772334000
 library_period_start_timestamp_seconds{customer="harbour"} 1772355600
+library_period_info{customer="riverside",month="2026-03"} 1
+library_period_info{customer="harbour",month="2026-03"} 1
 library_open{customer="riverside"} 1
 library_staffed{customer="riverside"} 0
 library_capacity_people{customer="riverside"} 250
@@ -96,10 +98,6 @@ const BRANCHES: CustomerMetrics['breakdowns'] = {
       },
     ],
     droppedKeys: 0,
-    names: [
-      ['99', 'Old Town'],
-      ['101', 'Main Library'],
-    ],
   },
 };
 
@@ -107,8 +105,6 @@ const BRANCHES_TEXT = `\
 library_branch_people_entered_total{customer="riverside",branch="101"} 400
 library_branch_people_entered_total{customer="riverside",branch="West \\"Wing\\""} 30
 library_branch_people_exited_total{customer="riverside",branch="101"} 390
-library_branch_info{customer="riverside",branch="99",name="Old Town"} 1
-library_branch_info{customer="riverside",branch="101",name="Main Library"} 1
 library_branch_count_excess{customer="riverside",branch="101",counter="people_entered"} 0
 library_branch_count_excess{customer="riverside",branch="101",counter="people_exited"} 2
 library_branch_count_excess{customer="riverside",branch="West \\"Wing\\"",counter="people_entered"} 30
@@ -117,7 +113,7 @@ library_breakdown_keys_dropped{customer="riverside",stream="branch"} 0
 
 /** What a building has that is a branch: of riverside, with another key. */
 const BUILDINGS: readonly BranchMetrics[] = [
-  { ...riverside(), key: '101', lastSeenMs: NOW_MS - 60_000 },
+  { ...riverside(), key: '101', name: 'Main Library', lastSeenMs: NOW_MS - 60_000 },
   { ...harbour(), key: 'West "Wing"', counters: {}, lastSeenMs: undefined, capacity: 80 },
 ];
 
@@ -199,7 +195,7 @@ describe('the text', () => {
     }
     expect(lines).toEqual(expect.arrayContaining(first));
     const second = 'library_capacity_people{customer="riverside",branch="West \\"Wing\\""} 80';
-    expect(lines.filter((line) => line.includes('branch='))).toHaveLength(first.length + 1);
+    expect(lines.filter((line) => line.includes('branch='))).toHaveLength(first.length + 3);
     expect(lines).toContain(second);
     expect(lines).toContain('library_people_entered_total{customer="riverside"} 12345');
     expect(lines).toContain('library_logins_expected_since_last_seen{customer="riverside"} 3.5');
@@ -226,20 +222,31 @@ describe('the text', () => {
     ]);
   });
 
-  test('has the names of branches where these are not polled, too', () => {
-    const { exposition, sources } = exposing(riverside());
-    const branch = { keys: [], droppedKeys: undefined, names: [['9', 'Attic'] as const] };
-    sources.forEach((source) => (source.metrics = riverside({ breakdowns: { branch } })));
-    expect(textOf(exposition).replace(/^[^]*(?=# HELP library_branch)/, '')).toBe(
-      '# HELP library_branch_info Configured name of the branch, or its key; always 1.\n' +
-        '# TYPE library_branch_info gauge\n' +
-        'library_branch_info{customer="riverside",branch="9",name="Attic"} 1\n',
-    );
+  test('has an info for each branch, by its name or its id, and one without `branch` until one is known', () => {
+    const branches = [
+      ...BUILDINGS,
+      { ...harbour(), key: '9', counters: {}, lastSeenMs: undefined },
+    ];
+    const { exposition, sources } = exposing(riverside({ branches }));
+    const rest = 'timezone="Europe/Copenhagen",region="north"} 1';
+    expect(linesOf(exposition, 'library_site_info')).toEqual([
+      `library_site_info{customer="riverside",branch="101",name="Main Library",${rest}`,
+      String.raw`library_site_info{customer="riverside",branch="West \"Wing\"",name="West \"Wing\"",${rest}`.replaceAll(
+        '\\\\',
+        '\\',
+      ),
+      `library_site_info{customer="riverside",branch="9",name="9",${rest}`,
+    ]);
+    sources.forEach((source) => (source.metrics = riverside({ branches: [] })));
+    exposition.changed('riverside');
+    expect(linesOf(exposition, 'library_site_info')).toEqual([
+      `library_site_info{customer="riverside",name="",${rest}`,
+    ]);
   });
 
   test('of devices has names of its own, without occupancy and info', () => {
     const keys = [{ key: 'door-1', counters: {}, device: { lastSeenMs: NOW_MS, missed: 12.5 } }];
-    const device = { ...BRANCHES.branch, keys, names: [], droppedKeys: 7 };
+    const device = { ...BRANCHES.branch, keys, droppedKeys: 7 };
     const { exposition } = exposing(riverside({ breakdowns: { device } }));
     expect(linesOf(exposition, 'library_device_')).toEqual([
       'library_device_last_seen_timestamp_seconds{customer="riverside",device="door-1"} 1773133200',
@@ -248,7 +255,7 @@ describe('the text', () => {
     expect(linesOf(exposition, 'library_breakdown_keys_dropped')).toEqual([
       'library_breakdown_keys_dropped{customer="riverside",stream="device"} 7',
     ]);
-    expect(textOf(exposition)).not.toMatch(/library_(device_info|device_occupancy|branch|client)/);
+    expect(textOf(exposition)).not.toMatch(/library_(device_occupancy|branch|client)/);
   });
 
   test('has escaped labels with the same names for every customer, sorted', () => {
@@ -256,9 +263,9 @@ describe('the text', () => {
       riverside({ customer: 'a\\b"c\nd', labels: { zone: 'Århus "N"\n', constructor: 'x' } }),
       harbour({ labels: { area: 'west' } }),
     );
-    expect(linesOf(exposition, 'library_customer_info')).toEqual([
-      String.raw`library_customer_info{customer="a\\b\"c\nd",timezone="Europe/Copenhagen",area="",constructor="x",zone="Århus \"N\"\n"} 1`,
-      'library_customer_info{customer="harbour",timezone="America/New_York",area="west",constructor="",zone=""} 1',
+    expect(linesOf(exposition, 'library_site_info')).toEqual([
+      String.raw`library_site_info{customer="a\\b\"c\nd",name="",timezone="Europe/Copenhagen",area="",constructor="x",zone="Århus \"N\"\n"} 1`,
+      'library_site_info{customer="harbour",name="",timezone="America/New_York",area="west",constructor="",zone=""} 1',
     ]);
   });
 });

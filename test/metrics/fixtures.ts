@@ -21,6 +21,7 @@ export function riverside(changes: Partial<CustomerMetrics> = {}): CustomerMetri
     labels: { region: 'north' },
     utcOffsetSeconds: 3_600,
     periodStartMs: Date.UTC(2026, 2, 1, 3),
+    month: '2026-03',
     capacity: 250,
     open: true,
     staffed: false,

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import { NO_BRANCHES } from '../../src/counting/branches/plan.ts';
 import type { BranchMetrics } from '../../src/counting/customer-metrics.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
 import { ESTIMATED } from '../support/polled.ts';
@@ -87,23 +86,6 @@ describe('the windows of branches', () => {
     await clock.advance(HOUR_MS);
     // Somebody passes every five minutes.
     expect(requests.length).toBeLessThan(4 + 12 + 5);
-  });
-
-  test('of a restart with stored windows take what is missing', async () => {
-    await using first = new SchedulerFixture({ startMs: DAY_START_MS + 7 * HOUR_MS });
-    const before = polledByBranch(first);
-    first.start([before.polled]);
-    await first.clock.advance(10 * MINUTE_MS);
-    await using fixture = new SchedulerFixture({ startMs: first.clock.nowMs() });
-    const { polled, requests } = polledByBranch(fixture);
-    polled.customer.branches?.restore(before.polled.customer.branches?.state ?? NO_BRANCHES);
-    fixture.start([polled]);
-    await fixture.clock.advance(2 * MINUTE_MS);
-    expect(requests.length).toBeLessThanOrEqual(3);
-    const nowMs = fixture.clock.nowMs();
-    const { occupancy, estimate } = branchOf(polled, nowMs) ?? {};
-    await first.clock.advance(2 * MINUTE_MS);
-    expect(branchOf(before.polled, nowMs)).toMatchObject({ occupancy, estimate });
   });
 
   test('that fail are requested again, less and less often, and no poll fails', async () => {

@@ -17,9 +17,9 @@ function estimated(fixture: SchedulerFixture, history: () => void, name = 'a'): 
     service.record(ms + MINUTE_MS, [1, 1]);
   }
   const polled = fixture.polled(name, (question) => {
-    const { aggregation, to } = question;
-    // Polls have no end.
-    if (to !== undefined && aggregation !== 'minute') {
+    const { aggregation, from, to = from } = question;
+    // A whole past is read or compared. Polls have no end.
+    if (aggregation === 'day' && Date.parse(to) - Date.parse(from) > 27 * 24 * HOUR_MS) {
       history();
     }
     return Promise.resolve(service.respond(question, fixture.clock.nowMs()));
@@ -40,12 +40,14 @@ test('the past is read after the first poll, and compared by one request in the 
   // Polls have no end.
   const read = requests.filter(({ question: { to } }) => to !== undefined);
   expect(read.map(({ question: { aggregation } }) => aggregation)).toEqual([
+    'day',
     'quarter',
     'minute',
     'day',
     'day',
   ]);
-  const [first, , second, third] = read.map(({ atMs }) => atMs - 6 * HOUR_MS) as [
+  const [first, , , second, third] = read.map(({ atMs }) => atMs - 6 * HOUR_MS) as [
+    number,
     number,
     number,
     number,
@@ -71,8 +73,10 @@ test('people and logins have a past each, also where nothing is estimated', asyn
     to === undefined ? [] : [`${endpoint} ${aggregation}`],
   );
   expect(read.toSorted()).toEqual([
+    'login day',
     'login minute',
     'login quarter',
+    'peoplecount day',
     'peoplecount minute',
     'peoplecount quarter',
   ]);

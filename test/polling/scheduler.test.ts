@@ -327,7 +327,7 @@ describe('a poll that needs a newer baseline', () => {
 
 describe('breakdowns', () => {
   function withBreakdowns(polled: PolledCustomer, ...breakdowns: Breakdown[]): PolledCustomer {
-    polled.customer.breakdowns.configure({ breakdowns, branchNames: {} });
+    polled.customer.breakdowns.configure(breakdowns);
     return polled;
   }
 

@@ -133,7 +133,7 @@ const OTHERS_ARE_WELL: Scenario = {
 };
 /** Almost half of the passes of the month are those of a device that has counted nobody today. */
 const DEAD_DEVICE: Scenario = {
-  'library_branch_info{branch="101",name="Hall"}': 1,
+  'library_site_info{branch="101",name="Hall"}': 1,
   'library_device_people_entered_total{device="1"}': (minute) => 1_000 + minute,
   'library_device_people_exited_total{device="1"}': (minute) => 4_500 + minute,
   'library_device_people_entered_total{device="2"}': 4_000,
@@ -521,7 +521,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     {},
   ],
   'a device counts nobody on the first day, but may be in a branch that is closed': [
-    { ...DEAD_DEVICE, 'library_branch_info{branch="102",name="Annex"}': 1 },
+    { ...DEAD_DEVICE, 'library_site_info{branch="102",name="Annex"}': 1 },
     {},
   ],
 };

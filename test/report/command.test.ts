@@ -183,21 +183,6 @@ test('without people in streams, days count logins, and branches are refused', a
   ]);
 });
 
-test.each([1, 2, 3, 4, 5])('an empty response to request %i changes nothing', async (at) => {
-  const environment = await start({ lone: {} });
-  const range = ['--from=2025-12-01', '--to=2026-01-15', '--format=csv'];
-  const { out: expected } = await new Terminal().run('report', environment.config(), ...range);
-  let requests = 0;
-  environment.onRequest = () => {
-    requests += 1;
-    environment.faults.set({ rate: requests === at ? 1 : 0, kinds: ['empty'] });
-  };
-  const { out } = await new Terminal().run('report', environment.config(), ...range);
-  expect(out).toBe(expected);
-  expect(environment.faults.counts.get('empty')).toBe(1);
-  expect(requests).toBeGreaterThan(at);
-});
-
 test('a month is the last value of the counters that backfill writes for it', async () => {
   const environment = await start({
     lone: { opening: [{ weekdays: [0, 1, 2, 3, 4, 5, 6], fromMinute: 0, toMinute: 1_440 }] },
@@ -206,7 +191,7 @@ test('a month is the last value of the counters that backfill writes for it', as
   const range = ['--from=2025-12-01', '--to=2026-01-01'];
   const report = await new Terminal().run('report', config, ...range, '--format=json');
   const [month] = JSON.parse(report.out) as Readonly<Record<string, unknown>>[];
-  const folder = join(environment.workspace.folder, 'history');
+  const folder = join(environment.workspace.folder, 'past');
   const times = ['--from=2025-12-01T04:00', '--to=2026-01-01T04:00'];
   const { status } = await new Terminal().run('backfill', config, ...times, `--output=${folder}`);
   expect(status).toBe(0);

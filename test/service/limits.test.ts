@@ -70,7 +70,7 @@ describe('a semaphore', () => {
     const stop = new AbortController();
     const waiting = semaphore.run(() => Promise.resolve(), 'optional', stop.signal);
     stop.abort();
-    await expect(waiting).rejects.toThrow('2 other requests of all for breakdowns and histories');
+    await expect(waiting).rejects.toThrow('2 other requests of all for breakdowns and pasts');
   });
 
   test('frees the place of an action that fails', async () => {

@@ -46,8 +46,6 @@ export interface CustomerScrape {
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;
-/** A new period counts once a total of it is accepted. Until then, a customer that moves stays in the one before. */
-const MAX_ACCEPTANCE_MS = 60 * MINUTE_MS;
 /** Ends of polls that are remembered: those of some weeks. Twice as many are, at most. */
 const MAX_POLLS = 50_000;
 const MAX_VIOLATIONS = 20;
@@ -76,8 +74,8 @@ export function createAuditor(
   const lastTexts = new Map<string, string>();
   /** The longest of the successful polls that ended in a millisecond. */
   const pollsMs = new Map<string, number>();
-  /** Starts of the periods in which customers may have moved, in their old zone. */
-  const movedPeriods = new Map<string, readonly number[]>();
+  /** The old zones of customers that have moved, and the start of the last period that they may be in there. */
+  const movedFrom = new Map<string, { readonly timezone: string; readonly lastMs: number }>();
   let audits = 0;
 
   function report(what: string): void {
@@ -102,10 +100,8 @@ export function createAuditor(
   /** A customer is about to move to another zone. */
   function moved(customer: string): void {
     const { timezone } = environmentOf(customer);
-    const starts = [clock.nowMs(), clock.nowMs() - MAX_ACCEPTANCE_MS].map((atMs) =>
-      periodStart(atMs, timezone, DAY_STARTS_AT),
-    );
-    movedPeriods.set(customer, starts);
+    const lastMs = periodStart(clock.nowMs(), timezone, DAY_STARTS_AT);
+    movedFrom.set(customer, { timezone, lastMs });
   }
 
   /** A successful poll ended at `endMs` by the exporter's clock. */
@@ -192,8 +188,13 @@ export function createAuditor(
     const { exporter, customer, periodMs, aheadMs } = of;
     const nowMs = clock.nowMs() + aheadMs;
     const runningMs = periodStart(nowMs, of.environment.timezone, DAY_STARTS_AT);
-    const hasMoved = movedPeriods.get(customer)?.includes(periodMs) ?? false;
-    const isMoved = hasMoved && runningMs - periodMs < SAME_PERIOD_MS;
+    const moved = movedFrom.get(customer);
+    // A clock that is weeks behind is in an earlier one.
+    const isOfOldZone =
+      moved !== undefined &&
+      periodMs <= moved.lastMs &&
+      periodStart(periodMs, moved.timezone, DAY_STARTS_AT) === periodMs;
+    const isMoved = isOfOldZone && runningMs - periodMs < SAME_PERIOD_MS;
     // A clock that steps back over the start of a period stays in it.
     if (periodMs !== runningMs && !isMoved && !mayStep) {
       report(

@@ -216,13 +216,13 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
   },
   'windows of branches start an hour late': {
     branches: withTasks((task) =>
-      task.kind === 'now' ? task : { ...task, fromMs: task.fromMs + 4 * QUARTER_MS },
+      task.toMs === undefined ? task : { ...task, fromMs: task.fromMs + 4 * QUARTER_MS },
     ),
     appliesTo: (environment) => hasPromptBranches(environment) && environment.alwaysOpen,
   },
   "today's sums of branches start an hour late": {
     branches: withTasks((task) =>
-      task.kind === 'now' ? { ...task, fromMs: task.fromMs + 4 * QUARTER_MS } : task,
+      task.toMs === undefined ? { ...task, fromMs: task.fromMs + 4 * QUARTER_MS } : task,
     ),
     appliesTo: (environment) => hasPromptBranches(environment) && environment.alwaysOpen,
   },

@@ -6,7 +6,6 @@ import type { Config } from '../../src/config/types.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { StoredMark } from '../../src/counting/high-water-marks.ts';
 import type { Exchange } from '../../src/service/transport.ts';
-import { BranchDays } from '../../src/storage/branch-days.ts';
 import { LastingProblems } from '../../src/storage/lasting-problems.ts';
 import { Pasts } from '../../src/storage/pasts.ts';
 import type { StoredDay } from '../../src/storage/database.ts';
@@ -50,14 +49,13 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
     const network = connect(clock);
     const marks = mutation.marks?.() ?? new HighWaterMarks();
     marks.restore(disk.marks);
-    const branchDays = new BranchDays(disk, () => exporter.customers);
     const pasts = new Pasts(disk, () => exporter.customers);
     const problems = new LastingProblems(
       disk,
       () => exporter.customers,
       () => clock.nowMs(),
     );
-    const writes = delayedWrites(clock, disk, marks, [branchDays, pasts, problems]);
+    const writes = delayedWrites(clock, disk, marks, [pasts, problems]);
     const exporter = startExporter(mutated(config), {
       clock,
       random,
@@ -76,21 +74,16 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
         },
       },
       restore: (customer) => {
-        pasts.restore(customer);
-        const { owner, branches } = customer;
+        const { branches } = customer;
         const { restored } = mutation;
         if (branches !== undefined) {
           mutation.branches?.(branches);
         }
-        if (branches === undefined || restored === undefined) {
-          branchDays.restore(customer);
-        } else {
-          const restore = branches.restore.bind(branches);
-          branchDays.restore({
-            owner,
-            branches: { state: branches.state, restore: (state) => restore(restored(state)) },
-          });
+        const restore = branches?.restore.bind(branches);
+        if (restored !== undefined && branches !== undefined) {
+          branches.restore = (state) => restore?.(restored(state));
         }
+        pasts.restore(customer);
         problems.restore(customer);
       },
     });

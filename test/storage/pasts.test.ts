@@ -67,7 +67,7 @@ const TOMORROW_MS = TODAY.endMs;
 
 test('is read once; a restart within the day requests nothing', async () => {
   const stored = new StoredPeople();
-  expect(await stored.poll(START_MS)).toEqual(['quarter', 'minute']);
+  expect(await stored.poll(START_MS)).toEqual(['day', 'quarter', 'minute']);
   const { past } = stored.customer.streamOf('people').days;
   expect(past?.sums).toEqual([28 * 3, 28 * 2]);
   expect(stored.write()).toEqual([TODAY.startMs]);
@@ -98,9 +98,9 @@ test('is compared once a night, over restarts, too', async () => {
 });
 
 test.each([
-  ['the process stood still at the end of a day', 1, ['minute', 'day']],
-  ['it stood still for three days', 3, ['quarter', 'minute', 'day']],
-  ['it stood still for 28 days', 28, ['quarter', 'minute']],
+  ['the process stood still at the end of a day', 1, ['day', 'minute', 'day']],
+  ['it stood still for three days', 3, ['day', 'quarter', 'minute', 'day']],
+  ['it stood still for 28 days', 28, ['day', 'quarter', 'minute']],
 ])('reads the days that are missing if %s', async (_, days, expected) => {
   const stored = new StoredPeople();
   await stored.poll(START_MS);
@@ -129,5 +129,5 @@ test.each([
   stored.write();
   stored.damage(content);
   stored.restart();
-  expect(await stored.poll(START_MS + HOUR_MS)).toEqual(['quarter', 'minute']);
+  expect(await stored.poll(START_MS + HOUR_MS)).toEqual(['day', 'quarter', 'minute']);
 });

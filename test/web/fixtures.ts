@@ -79,7 +79,7 @@ export function customer(changes: CustomerChanges = {}): CustomerStatus {
     problemsAt: () => inOrder([...problems, ...branches.flatMap((one) => one.problems)]),
     metricsAt: () => values,
     occupancySeriesAt: () => ('series' in changes ? changes.series : series),
-    branchNames: values.breakdowns.branch?.names.flat() ?? [],
+    branchNames: values.branches?.flatMap(({ key, name = key }) => [key, name]) ?? [],
   };
 }
 
@@ -130,12 +130,12 @@ export function withDevices(
   device: Partial<StreamMetrics> = {},
 ): CustomerChanges {
   return {
-    breakdowns: { device: { keys: keysOf(today), droppedKeys: 0, names: [] } },
+    breakdowns: { device: { keys: keysOf(today), droppedKeys: 0 } },
     streams: { people: stream(), device: stream(device) },
   };
 }
 
-export type BranchChanges = Partial<BranchMetrics> & { readonly name?: string };
+export type BranchChanges = Partial<BranchMetrics>;
 
 /** A customer that is polled by branch, with the changes of each branch. */
 export function withBranches(...changes: readonly BranchChanges[]): CustomerChanges {
@@ -156,8 +156,7 @@ export function withBranches(...changes: readonly BranchChanges[]): CustomerChan
     lastSeenMs: NOW_MS - 300_000,
     ...each,
   }));
-  const names = branches.map(({ key, name = key }) => [key, name] as const);
-  return { branches, breakdowns: { branch: { keys: [], droppedKeys: 0, names } } };
+  return { branches, breakdowns: { branch: { keys: [], droppedKeys: 0 } } };
 }
 
 /** So many branches, from branch-0 on. */

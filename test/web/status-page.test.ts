@@ -173,6 +173,13 @@ describe('a customer', () => {
   });
 });
 
+test('a branch has an id and a name', async () => {
+  const customer = 'breakdowns: [branch]\nbranches: { 101: Main, 102: { capacity: 80 } }';
+  const { config } = await load({ 'config.yaml': configWith({ customer }) });
+  const [registered] = new CustomerRegistry(new HighWaterMarks()).update(config);
+  expect(registered?.customer.branchNames).toEqual(['101', '102', 'Main']);
+});
+
 describe('devices that counted nobody today', () => {
   function linesOf(today: Parameters<typeof withDevices>[0]): readonly string[] {
     const page = pageOf([customer(withDevices(today))]);

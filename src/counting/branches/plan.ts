@@ -1,15 +1,17 @@
 /**
  * The branches of a customer by windows: the service has no minutes of a branch, but the sums of all
  * branches in any window. `update` takes what the customer's own counts say without a request, `plan` says
- * what to request next, `requestSums` asks, `decide` returns the next state. Pure: a restart and a replica
- * have the same sums. docs/occupancy.md explains the method.
+ * what to request next, `requestSums` asks, `decide` returns the next state; `fold` drops the windows of past
+ * days, once the past of each branch has them. Pure: a restart and a replica have the same sums.
+ * docs/occupancy.md explains the method.
  */
 import { MINUTE_MS } from '../../base/duration.ts';
 import { readByKey } from '../breakdowns/poll-breakdown.ts';
 import type { Calendar, Span } from '../calendar/calendar.ts';
-import { HISTORY_DAYS } from '../occupancy/door-model.ts';
 import type { PastDay } from '../occupancy/door-model.ts';
-import { anyBelow, areEqual, countOf, grandTotal, minus, plus } from '../rows/counts.ts';
+import { daysBefore } from '../past/past.ts';
+import type { Past } from '../past/past.ts';
+import { anyBelow, areEqual, grandTotal, higher, minus, plus } from '../rows/counts.ts';
 import type { Counts, CountsByKey } from '../rows/counts.ts';
 import type { CountsToday } from '../rows/day-counts.ts';
 import { readLarger, WindowReader } from '../rows/window-reader.ts';
@@ -17,10 +19,10 @@ import type { Query } from '../rows/window-reader.ts';
 import {
   addKeys,
   endMsOf,
-  isComplete,
+  hasWindows,
+  isUnread,
   lastSums,
   PAST_WINDOW_MS,
-  restoreDays,
   sumOfKey,
   sumsOf,
   totalOf,
@@ -28,13 +30,13 @@ import {
   WINDOW_MS,
   windowsOf,
 } from './day.ts';
-import type { BranchDay, StoredBranchDay, Sums } from './day.ts';
+import type { BranchDay, FoldedDay, Sums } from './day.ts';
 
 /** The customer's own counts. */
 export interface CustomerCounts {
   /** At the newest accepted poll. */
   readonly today: CountsToday;
-  /** The {@link HISTORY_DAYS} days before, oldest first; undefined while they are not known. */
+  /** The 28 days before, oldest first; undefined while they are not known. */
   readonly past: readonly PastDay[] | undefined;
 }
 
@@ -42,49 +44,34 @@ type CustomerDay = Pick<PastDay, 'stepMs' | 'first' | 'counts'>;
 
 /** Immutable: replaced as a whole. */
 export interface BranchState {
-  /**
-   * `restored` until the first poll: stored days may be those of another time zone or day start. `reading`
-   * while a past day is not known, or has changed; then `complete`.
-   */
-  readonly phase: 'restored' | 'reading' | 'complete';
   /** In the order in which they appeared. */
   readonly keys: readonly string[];
   readonly today: BranchDay | undefined;
-  readonly now: SumsNow | undefined;
+  /** Today's sums at a request without an end, and what the customer itself had counted then. */
+  readonly now: { readonly customer: Counts; readonly sums: Sums } | undefined;
   /** Start of the newest minute, by key, in which the sums were seen to grow. */
   readonly seenMs: ReadonlyMap<string, number>;
-  /** The {@link HISTORY_DAYS} days before, newest first, known as a whole or not at all; `restored`: some of them. */
-  readonly past: readonly BranchDay[];
-  /** The past day that is being read. */
-  readonly reading: BranchDay | undefined;
-}
-
-/** Today's sums at a request without an end. */
-interface SumsNow {
-  /** What the customer itself had counted today. */
-  readonly customer: Counts;
-  readonly sums: Sums;
+  /** The 28 days before, newest first; before the first poll, those that were stored, and maybe today. */
+  readonly past: readonly (BranchDay | FoldedDay)[];
+  /** By key, with the folded days. The other branches counted nobody in these. */
+  readonly pasts: ReadonlyMap<string, Past>;
 }
 
 export const NO_BRANCHES: BranchState = {
-  phase: 'restored',
   keys: [],
   today: undefined,
   now: undefined,
   seenMs: new Map(),
   past: [],
-  reading: undefined,
+  pasts: new Map(),
 };
 
 /** One request, and what it is for. */
 export interface BranchTask {
-  readonly kind: 'window' | 'now';
   readonly branchDay: BranchDay;
   readonly fromMs: number;
   /** Undefined for the sums of now. */
   readonly toMs: number | undefined;
-  /** Entries and exits that the response should have. */
-  readonly atLeast: Counts;
   /** The customer's counts of the day. */
   readonly counted: CustomerDay;
   /** Start of the newest minute in which it counted anybody; undefined for a window. */
@@ -93,13 +80,6 @@ export interface BranchTask {
 
 /** A window is finished this long after its end: devices send their counts within minutes. */
 const SETTLE_MINUTES = 5;
-
-/** Returns the state of the days that were stored, newest first. The others are read from the service again. */
-export function restoreBranches(stored: readonly StoredBranchDay[]): BranchState {
-  const { keys, days } = restoreDays(stored);
-  const [today, reading] = days.filter((day) => !isComplete(day) && day.stepMs === WINDOW_MS);
-  return { ...NO_BRANCHES, keys, today, past: days.filter(isComplete), reading };
-}
 
 /** Returns the number of windows that are finished at an instant: by the time alone, not by polls. */
 export function finishedWindows(branchDay: BranchDay, endMs: number): number {
@@ -116,81 +96,65 @@ export function update(
 ): BranchState {
   const { counts, endMs } = customer.today;
   const { day } = counts;
-  const isStarted = state.phase !== 'restored' && state.today?.day.startMs === day.startMs;
-  const started = isStarted ? state : startDay(state, calendar, day);
+  const isOfDay = state.today?.day.startMs === day.startMs;
+  const started = isOfDay ? state : startDay(state, calendar, day);
   const known = started.today ?? unknownDay(day, WINDOW_MS);
   const today = copyWindows(known, finishedWindows(known, endMs), counts);
   const last = lastSums(today);
-  const untilEnd = countedUntil(today, today.sums.length, counts);
-  const all = counts.counts.map(grandTotal);
+  const untilEnd = countedUntil(today, endMsOf(today), counts);
+  const all = countedUntil(today, Infinity, counts);
   const isQuiet = areEqual(totalOf(last), untilEnd) && areEqual(untilEnd, all);
   const now = isQuiet ? { customer: all, sums: last } : started.now;
-  return updatePast({ ...started, today, now }, customer);
+  const past = started.past.map((known, i) => {
+    const counted = customer.past?.at(-1 - i);
+    return counted === undefined ? known : updatePastDay(known, counted);
+  });
+  const isChanged = past.some((one, i) => one !== started.past[i]);
+  return { ...started, today, now, past: isChanged ? past : started.past };
 }
 
-/** Takes over the days that are known: yesterday is a past day now, and after a restart some may be missing. */
+/** Takes over the days that are known: yesterday is a past day now, and some may be missing. */
 function startDay(state: BranchState, calendar: Calendar, day: Span): BranchState {
-  const days: Span[] = [];
-  for (let before = day; days.length < HISTORY_DAYS;) {
-    before = calendar.dayBefore(before);
-    days.push(before);
-  }
-  const known = [state.today, ...state.past, state.reading]
+  const known = [state.today, ...state.past]
     .filter((one) => one !== undefined)
-    .filter((one) => one.sums.length > 0 && [day, ...days].some((span) => isOf(one, span)));
-  /** A day that was missed is read as those before it. */
-  function unknownPastDay(before: Span): BranchDay {
-    const isAfterQuarters = known.some(
-      (one) => one.stepMs === WINDOW_MS && one.day.startMs < before.startMs,
+    .filter((one) => !hasWindows(one) || one.sums.length > 0);
+  const pastDays = daysBefore(calendar, day).map(({ startMs, endMs }) => {
+    // A day that was missed is read as those before it.
+    const isByQuarter = known.some((one) => one.stepMs === WINDOW_MS && one.day.startMs < startMs);
+    return (
+      known.find((one) => one.day.startMs === startMs) ??
+      unknownDay({ startMs, endMs }, isByQuarter ? WINDOW_MS : PAST_WINDOW_MS)
     );
-    return unknownDay(before, isAfterQuarters ? WINDOW_MS : PAST_WINDOW_MS);
-  }
+  });
+  const today = known.filter(hasWindows).find((one) => one.day.startMs === day.startMs);
   return {
     ...state,
-    today: known.find((one) => isOf(one, day)) ?? unknownDay(day, WINDOW_MS),
+    today: today ?? unknownDay(day, WINDOW_MS),
     now: undefined,
-    past: days.map(
-      (before) =>
-        known.find((one) => isComplete(one) && isOf(one, before)) ?? unknownPastDay(before),
-    ),
-    reading: known.find((one) => !isComplete(one) && !isOf(one, day)),
+    past: pastDays.toReversed(),
   };
 }
 
-function isOf({ day }: BranchDay, { startMs, endMs }: Span): boolean {
-  return day.startMs === startMs && day.endMs === endMs;
+/** A past day is read again if the customer's own sum of it is not what it was when its windows were read. */
+function updatePastDay(known: BranchDay | FoldedDay, counted: CustomerDay): BranchDay | FoldedDay {
+  const ofDay = countedUntil(known, known.day.endMs, counted);
+  if (!isUnread(known) && areEqual(known.customer, ofDay)) {
+    return known;
+  }
+  const unread = isUnread(known) ? known : unknownDay(known.day, known.stepMs);
+  const copied = copyWindows(unread, windowsOf(unread), counted);
+  return isUnread(copied) ? copied : updatePastDay(copied, counted);
 }
 
-/** Finds the newest past day that is not known, or of which the customer's own sum has changed since it was read. */
-function updatePast(state: BranchState, { past: counted }: CustomerCounts): BranchState {
-  if (counted === undefined) {
-    return { ...state, phase: 'reading' };
-  }
-  let { past, reading } = state;
-  for (let i = 0; i < past.length;) {
-    const [known, ofDay] = [past[i], counted.at(-1 - i)];
-    if (known === undefined || ofDay === undefined || isAsRead(known, ofDay)) {
-      i += 1;
-      continue;
-    }
-    const isRead = reading?.day.startMs === known.day.startMs;
-    reading = isRead && reading ? reading : unknownDay(known.day, known.stepMs);
-    reading = copyWindows(reading, windowsOf(reading), ofDay);
-    if (!isComplete(reading)) {
-      return { ...state, phase: 'reading', past, reading };
-    }
-    past = past.with(i, reading);
-    reading = undefined;
-  }
-  return { ...state, phase: 'complete', past, reading: undefined };
+/** Returns whether all days before today are known. */
+export function isPastKnown({ today, past }: BranchState): boolean {
+  return today !== undefined && past.length > 0 && !past.some(isUnread);
 }
 
-function isAsRead(branchDay: BranchDay, counted: CustomerDay): boolean {
-  const { customer } = branchDay;
-  return (
-    isComplete(branchDay) &&
-    areEqual(customer, countedUntil(branchDay, windowsOf(branchDay), counted))
-  );
+/** Returns the state with the pasts of all branches, which have all days before today: their windows are dropped. */
+export function fold(state: BranchState, pasts: ReadonlyMap<string, Past>): BranchState {
+  const past = state.past.map(({ day, stepMs, customer }) => ({ day, stepMs, customer }));
+  return { ...state, past, pasts };
 }
 
 /**
@@ -204,88 +168,71 @@ export function copyWindows(
   counted: CustomerDay,
 ): BranchDay {
   const last = lastSums(branchDay);
-  const before = countedUntil(branchDay, branchDay.sums.length, counted);
+  const before = countedUntil(branchDay, endMsOf(branchDay), counted);
   const sums = [...branchDay.sums];
-  while (
-    sums.length < windows &&
-    areEqual(totalOf(last), before) &&
-    areEqual(countedUntil(branchDay, sums.length + 1, counted, MINUTE_MS), before)
-  ) {
+  function isNextQuiet(): boolean {
+    const endMs = endMsOf(branchDay, sums.length + 1) + MINUTE_MS;
+    return areEqual(countedUntil(branchDay, endMs, counted), before);
+  }
+  while (sums.length < windows && areEqual(totalOf(last), before) && isNextQuiet()) {
     sums.push(last);
   }
   return sums.length === branchDay.sums.length ? branchDay : { ...branchDay, sums };
 }
 
-/** Returns the customer's counts at the end of the first `windows` windows, or some time after it. */
+/** Returns what the customer had counted on a day until an instant. */
 function countedUntil(
-  branchDay: BranchDay,
-  windows: number,
+  { day }: FoldedDay,
+  endMs: number,
   { stepMs, first, counts }: CustomerDay,
-  afterMs = 0,
 ): Counts {
-  const elapsedMs = endMsOf(branchDay, windows) + afterMs - branchDay.day.startMs;
-  const steps = Math.max(0, Math.floor(elapsedMs / stepMs) - first);
+  const steps = Math.max(0, Math.floor((endMs - day.startMs) / stepMs) - first);
   return counts.map((ofCounter) => grandTotal(ofCounter.subarray(0, steps)));
 }
 
 /** Returns the next request; undefined if there is none. Today comes first, then the newest past day. */
-export function plan(state: BranchState, customer: CustomerCounts): BranchTask | undefined {
-  const { today, past, reading } = state;
-  if (today === undefined || today.day.startMs !== customer.today.counts.day.startMs) {
+export function plan(
+  { today, now, past }: BranchState,
+  customer: CustomerCounts,
+): BranchTask | undefined {
+  const { counts, endMs, lastSeenMs } = customer.today;
+  if (today === undefined || today.day.startMs !== counts.day.startMs) {
     return undefined;
   }
-  const ofToday = planToday(today, state, customer.today);
-  const daysAgo = past.findIndex(({ day }) => day.startMs === reading?.day.startMs);
-  const counted = customer.past?.at(-1 - daysAgo);
-  return ofToday ?? (reading && counted && windowTask(reading, counted));
-}
-
-function planToday(
-  today: BranchDay,
-  { now }: BranchState,
-  { counts, endMs, lastSeenMs }: CountsToday,
-): BranchTask | undefined {
   if (today.sums.length < finishedWindows(today, endMs)) {
     return windowTask(today, counts);
   }
-  const customer = counts.counts.map(grandTotal);
-  return now && areEqual(now.customer, customer)
-    ? undefined
-    : {
-        kind: 'now',
-        branchDay: today,
-        fromMs: today.day.startMs,
-        toMs: undefined,
-        atLeast: larger(totalOf(lastSums(today)), customer),
-        counted: counts,
-        lastSeenMs,
-      };
+  if (now === undefined || !areEqual(now.customer, countedUntil(today, Infinity, counts))) {
+    const { startMs: fromMs } = today.day;
+    return { branchDay: today, fromMs, toMs: undefined, counted: counts, lastSeenMs };
+  }
+  const unread = past.find(isUnread);
+  const counted = unread && customer.past?.at(-1 - past.indexOf(unread));
+  return counted && windowTask(unread, counted);
+}
+
+/** Returns whether the newest sums are those at the customer's newest poll: then they are the service's. */
+export function isTodayKnown(state: BranchState, customer: CustomerCounts): boolean {
+  const { today } = state;
+  const isOfDay = today?.day.startMs === customer.today.counts.day.startMs;
+  return isOfDay && plan(state, customer)?.branchDay !== today;
 }
 
 /** Returns the request for the sums at the next end. */
 export function windowTask(branchDay: BranchDay, counted: CustomerDay): BranchTask {
-  const windows = branchDay.sums.length + 1;
-  return {
-    kind: 'window',
-    branchDay,
-    fromMs: branchDay.day.startMs,
-    toMs: endMsOf(branchDay, windows),
-    atLeast: larger(totalOf(lastSums(branchDay)), countedUntil(branchDay, windows, counted)),
-    counted,
-  };
-}
-
-function larger(a: Counts, b: Counts): Counts {
-  return a.map((count, counter) => Math.max(count, countOf(b, counter)));
+  const toMs = endMsOf(branchDay, branchDay.sums.length + 1);
+  return { branchDay, fromMs: branchDay.day.startMs, toMs, counted };
 }
 
 /** Sends the request of a task. Throws a ServiceError, also if another aggregation was forced. */
 export async function requestSums(
-  { fromMs, toMs, atLeast }: Pick<BranchTask, 'fromMs' | 'toMs' | 'atLeast'>,
+  { branchDay, fromMs, toMs, counted }: BranchTask,
   { zone }: Calendar,
   query: Query,
 ): Promise<CountsByKey> {
   const reader = new WindowReader({ query, stream: 'people', zone, nowMs: () => fromMs });
+  const customer = countedUntil(branchDay, toMs ?? Infinity, counted);
+  const atLeast = higher(totalOf(lastSums(branchDay)), customer) ?? customer;
   return readLarger(
     () => readByKey(reader, 'branch', fromMs, toMs),
     (table) => anyBelow(totalOf(sumsOf([], table)), atLeast),
@@ -297,47 +244,46 @@ export async function requestSums(
 export function decide(state: BranchState, task: BranchTask, table: CountsByKey): BranchState {
   const keys = addKeys(state.keys, table);
   const sums = sumsOf(keys, table);
-  const { today, reading } = state;
-  if (task.kind === 'now' && task.branchDay.day.startMs === today?.day.startMs) {
-    const customer = task.counted.counts.map(grandTotal);
-    return { ...state, keys, now: { customer, sums }, seenMs: seenIn(state, task, keys, sums) };
+  const { today, past } = state;
+  const { branchDay, toMs } = task;
+  if (toMs === undefined) {
+    const isOfToday = branchDay.day.startMs === today?.day.startMs;
+    return isOfToday ? takeNow({ ...state, keys }, task, sums) : { ...state, keys };
   }
-  if (task.kind === 'window' && task.branchDay === today) {
+  if (branchDay === today) {
     return { ...state, keys, today: addWindow(task, sums) };
   }
-  if (task.kind === 'window' && task.branchDay === reading) {
-    return { ...state, keys, reading: addWindow(task, sums) };
-  }
-  return { ...state, keys };
+  const place = past.indexOf(branchDay);
+  return { ...state, keys, past: place < 0 ? past : past.with(place, addWindow(task, sums)) };
 }
 
 /** Returns the day of a task with the sums at the next end. */
 export function addWindow({ branchDay, counted }: BranchTask, sums: Sums): BranchDay {
-  const windows = branchDay.sums.length;
-  const before = countedUntil(branchDay, windows, counted);
-  const ofWindow = minus(countedUntil(branchDay, windows + 1, counted), before);
+  const before = countedUntil(branchDay, endMsOf(branchDay), counted);
+  const after = countedUntil(branchDay, endMsOf(branchDay, branchDay.sums.length + 1), counted);
   return {
     ...branchDay,
     sums: [...branchDay.sums, sums],
-    customer: plus(branchDay.customer, ofWindow),
+    customer: plus(branchDay.customer, minus(after, before)),
   };
 }
 
-/** Returns when each key was last seen: in the customer's newest minute, if its sum has grown since the last request. */
-function seenIn(
-  { now, seenMs }: BranchState,
-  { branchDay, lastSeenMs }: BranchTask,
-  keys: readonly string[],
+/** A key whose sum has grown since the last request was seen in the customer's newest minute. */
+function takeNow(
+  state: BranchState,
+  { branchDay, counted, lastSeenMs }: BranchTask,
   sums: Sums,
-): ReadonlyMap<string, number> {
-  const seen = new Map(seenMs);
+): BranchState {
+  const { keys, now } = state;
+  const last = lastSums(branchDay);
+  const seenMs = new Map(state.seenMs);
   if (now !== undefined && lastSeenMs !== undefined) {
     keys.forEach((key, index) => {
-      const known = larger(sumOfKey(now.sums, index), sumOfKey(lastSums(branchDay), index));
+      const known = higher(sumOfKey(now.sums, index), sumOfKey(last, index)) ?? [];
       if (anyBelow(known, sumOfKey(sums, index))) {
-        seen.set(key, lastSeenMs);
+        seenMs.set(key, lastSeenMs);
       }
     });
   }
-  return seen;
+  return { ...state, now: { customer: countedUntil(branchDay, Infinity, counted), sums }, seenMs };
 }

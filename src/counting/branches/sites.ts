@@ -5,14 +5,15 @@
 import { MINUTE_MS } from '../../base/duration.ts';
 import { COUNTERS } from '../../base/model.ts';
 import { compareKeys, MAX_KEYS } from '../breakdowns/poll-breakdown.ts';
-import type { Calendar, Span } from '../calendar/calendar.ts';
+import type { Calendar } from '../calendar/calendar.ts';
 import type {
   BranchDescriptions,
   BranchMetrics,
   CounterValues,
   SiteDescription,
 } from '../customer-metrics.ts';
-import { createPast } from '../past/past.ts';
+import { createPast, updateDays } from '../past/past.ts';
+import type { Past } from '../past/past.ts';
 import type { Problem, RememberedProblems } from '../problems.ts';
 import { grandTotal, isZero } from '../rows/counts.ts';
 import { lastSeenIn } from '../rows/day-counts.ts';
@@ -20,8 +21,26 @@ import type { CountsToday, DayCounts } from '../rows/day-counts.ts';
 import type { Query } from '../rows/window-reader.ts';
 import { Site } from '../site.ts';
 import type { Surroundings } from '../site.ts';
-import { countsOfKey, endMsOf, lastSums, NO_SUMS, sumOfKey, WINDOW_MS } from './day.ts';
-import { decide, NO_BRANCHES, plan, requestSums, update } from './plan.ts';
+import {
+  countsOfKey,
+  endMsOf,
+  hasWindows,
+  lastSums,
+  NO_SUMS,
+  sumOfKey,
+  unknownDay,
+} from './day.ts';
+import type { BranchDay } from './day.ts';
+import {
+  decide,
+  fold,
+  isPastKnown,
+  isTodayKnown,
+  NO_BRANCHES,
+  plan,
+  requestSums,
+  update,
+} from './plan.ts';
 import type { BranchState, BranchTask, CustomerCounts } from './plan.ts';
 
 /** Learning from four weeks takes a millisecond. */
@@ -52,10 +71,12 @@ export class BranchSites {
     return this.#state;
   }
 
-  /** Takes the windows that were stored, unless others are known already. */
+  /** Takes what was stored, unless the branches are counted already. */
   restore(state: BranchState): void {
-    this.#state = this.#state.phase === 'restored' ? state : this.#state;
-    this.#addSites();
+    if (this.#state.today === undefined) {
+      this.#state = state;
+      this.#addSites();
+    }
   }
 
   setDescriptions(descriptions: BranchDescriptions): void {
@@ -90,17 +111,18 @@ export class BranchSites {
     return this.plan() !== undefined || this.#unlearned().length > 0;
   }
 
-  /** Learns from the days before, of some branches. Returns whether others are left. */
+  /** Gives some branches their past. Once all have it, drops the windows of past days. Returns whether others are left. */
   learn(): boolean {
     const unlearned = this.#unlearned();
-    const { past } = this.#state;
-    const windowMs = Math.max(WINDOW_MS, ...past.map(({ stepMs }) => stepMs));
-    for (const [key, site, day] of unlearned.slice(0, LEARNED_AT_ONCE)) {
-      const days = pastDaysOf(this.#state, this.#calendar, key);
-      site.pastRead(createPast(this.#calendar, day, days, windowMs));
-      this.#learned.set(site, past);
+    for (const [key, site] of unlearned.slice(0, LEARNED_AT_ONCE)) {
+      site.pastRead(pastOf(this.#state, this.#calendar, key));
+      this.#learned.set(site, this.#state.past);
     }
-    return unlearned.length > LEARNED_AT_ONCE;
+    const isLast = unlearned.length <= LEARNED_AT_ONCE;
+    if (isLast && unlearned.length > 0) {
+      this.#fold();
+    }
+    return !isLast;
   }
 
   /** Shows a state of the past, at the end of its windows, and learns from the days before it. */
@@ -108,15 +130,19 @@ export class BranchSites {
     this.#state = state;
     this.#addSites();
     while (this.learn());
-    if (state.today !== undefined) {
-      const atMs = endMsOf(state.today, state.today.sums.length);
-      this.#show(countsToday(state, this.#calendar, { atMs, endMs: atMs }, this.keys));
-    }
+    const atMs = state.today === undefined ? NaN : endMsOf(state.today);
+    this.#show({ atMs, endMs: atMs });
   }
 
   /** Those that are configured or counted, in their order. */
   get keys(): readonly string[] {
     return [...this.#sites.keys()];
+  }
+
+  /** Their ids, and the names that are configured. */
+  get names(): readonly string[] {
+    const names = Object.values(this.#descriptions.configured).map(({ name }) => name);
+    return [...this.keys, ...names.filter((name) => name !== undefined)];
   }
 
   /**
@@ -168,13 +194,22 @@ export class BranchSites {
   }
 
   /** Returns the branches that have not learned from the days before today, once these are known. */
-  #unlearned(): readonly (readonly [key: string, site: Site, day: Span])[] {
-    const { phase, today, past } = this.#state;
-    return today === undefined || phase !== 'complete'
-      ? []
-      : [...this.#sites].flatMap(([key, site]) =>
-          this.#learned.get(site) === past ? [] : [[key, site, today.day] as const],
-        );
+  #unlearned(): readonly (readonly [key: string, site: Site])[] {
+    return isPastKnown(this.#state)
+      ? [...this.#sites].filter(([, site]) => this.#learned.get(site) !== this.#state.past)
+      : [];
+  }
+
+  #fold(): void {
+    const { past, pasts } = this.#state;
+    const learned = new Map(
+      [...this.#sites].flatMap(([key, { days }]) => (days.known ? [[key, days.known]] : [])),
+    );
+    if (past.some(hasWindows) || [...learned].some(([key, known]) => known !== pasts.get(key))) {
+      this.#state = fold(this.#state, learned);
+      this.#sites.forEach((site) => this.#learned.set(site, this.#state.past));
+      this.#addSites();
+    }
   }
 
   /** Takes a newer state. The days before change no value until they are learned from: most responses are of them. */
@@ -183,23 +218,25 @@ export class BranchSites {
     if (customer === undefined) {
       return;
     }
-    const before = this.#state;
     this.#state = update(state, this.#calendar, customer);
-    const { keys, today } = this.#state;
     // The service may list a branch long before anybody is counted there.
-    const hasOther = keys.some((key) => !this.#sites.has(key));
-    if (hasOther || today?.day.startMs !== before.today?.day.startMs) {
-      this.#addSites();
-    } else if (!isOfToday) {
+    if (!isOfToday && this.#state.keys.every((key) => this.#sites.has(key))) {
       return;
     }
-    this.#show(branchesToday(this.#state, this.#calendar, customer, this.keys));
+    this.#addSites();
+    if (isTodayKnown(this.#state, customer)) {
+      this.#show(customer.today);
+    }
   }
 
-  #show(today: ReadonlyMap<string, CountsToday> | undefined): void {
-    for (const [key, minutes] of today ?? []) {
-      const { atMs, counts } = minutes;
-      this.#sites.get(key)?.counted({ day: counts.day, atMs, minutes });
+  /** Shows today's counts at an instant. */
+  #show(at: Pick<CountsToday, 'atMs' | 'endMs'>): void {
+    const { today } = this.#state;
+    if (today !== undefined) {
+      for (const [key, site] of this.#sites) {
+        const minutes = countsToday(this.#state, this.#calendar, today, at, key);
+        site.counted({ day: today.day, atMs: at.atMs, minutes });
+      }
     }
   }
 
@@ -223,55 +260,38 @@ export class BranchSites {
   }
 }
 
-/**
- * Returns today's counts of some keys; undefined unless they are those of the customer's newest poll: then their
- * sums are the service's.
- */
-export function branchesToday(
-  state: BranchState,
+/** Returns the counts of a branch on the day of a state, at an instant. */
+export function countsToday(
+  { now, seenMs, keys }: BranchState,
   calendar: Calendar,
-  customer: CustomerCounts,
-  keys = state.keys,
-): ReadonlyMap<string, CountsToday> | undefined {
-  const { atMs, endMs, counts } = customer.today;
-  const { today } = state;
-  const isKnown =
-    today?.day.startMs === counts.day.startMs && plan(state, customer)?.branchDay !== today;
-  return isKnown ? countsToday(state, calendar, { atMs, endMs }, keys) : undefined;
-}
-
-/** Returns the counts of some keys on the day of a state, at an instant. */
-function countsToday(
-  { today, now, seenMs, keys: known }: BranchState,
-  calendar: Calendar,
+  today: BranchDay,
   { atMs, endMs }: Pick<CountsToday, 'atMs' | 'endMs'>,
-  keys: readonly string[],
-): ReadonlyMap<string, CountsToday> {
-  if (today === undefined) {
-    return new Map();
-  }
+  key: string,
+): CountsToday {
   const { startMs } = today.day;
-  const runningEndMs = startMs + Math.ceil((endMs - startMs) / MINUTE_MS) * MINUTE_MS;
-  const sums = now?.sums ?? lastSums(today);
-  return new Map(
-    keys.map((key) => {
-      const index = indexOf(known, key);
-      const counts = countsOfKey(calendar, today, index, { sums, endMs: runningEndMs });
-      const seen = [seenMs.get(key), lastSeenIn(counts)].filter((ms) => ms !== undefined);
-      const lastSeenMs = seen.length === 0 ? undefined : Math.max(...seen);
-      return [key, { counts, atMs, endMs, lastSeenMs }];
-    }),
-  );
+  const counts = countsOfKey(calendar, today, indexOf(keys, key), {
+    sums: now?.sums ?? lastSums(today),
+    endMs: startMs + Math.ceil((endMs - startMs) / MINUTE_MS) * MINUTE_MS,
+  });
+  const seen = [seenMs.get(key), lastSeenIn(counts)].filter((ms) => ms !== undefined);
+  return { counts, atMs, endMs, lastSeenMs: seen.length === 0 ? undefined : Math.max(...seen) };
 }
 
-/** Returns the past days of a key by quarter-hour, oldest first. */
-export function pastDaysOf(
-  { past, keys }: BranchState,
-  calendar: Calendar,
-  key: string,
-): readonly DayCounts[] {
+/** Returns the past of a branch, once all days before today are known. */
+export function pastOf({ keys, past, pasts }: BranchState, calendar: Calendar, key: string): Past {
   const index = indexOf(keys, key);
-  return past.map((branchDay) => countsOfKey(calendar, branchDay, index)).toReversed();
+  const windowMs = Math.max(...past.map(({ stepMs }) => stepMs));
+  const today = calendar.dayAt(Math.max(...past.map(({ day }) => day.endMs)));
+  function daysOf(days: readonly BranchDay[]): readonly DayCounts[] {
+    return days.map((branchDay) => countsOfKey(calendar, branchDay, index)).toReversed();
+  }
+  function nobody(): Past {
+    const none = daysOf(past.map(({ day, stepMs }) => unknownDay(day, stepMs)));
+    return createPast(calendar, today, none, windowMs);
+  }
+  const known = pasts.get(key) ?? nobody();
+  const days = daysOf(past.filter(hasWindows));
+  return days.length === 0 ? known : updateDays(calendar, known, today, days, windowMs);
 }
 
 /** Returns the place of a key; of an unknown one, a place without counts. */
@@ -281,8 +301,11 @@ function indexOf(keys: readonly string[], key: string): number {
 }
 
 /** Returns the keys that counted anybody in the days that are known. */
-export function countedKeys({ keys, today, past, reading, now }: BranchState): readonly string[] {
-  const days = [today, reading, ...past].filter((branchDay) => branchDay !== undefined);
+export function countedKeys({ keys, today, past, pasts, now }: BranchState): readonly string[] {
+  const days = [today, ...past].filter((one) => one !== undefined).filter(hasWindows);
   const all = [...days.map(lastSums), now?.sums ?? NO_SUMS];
-  return keys.filter((_, index) => all.some((sums) => !isZero(sumOfKey(sums, index))));
+  return keys.filter(
+    (key, index) =>
+      all.some((sums) => !isZero(sumOfKey(sums, index))) || !isZero(pasts.get(key)?.sums ?? []),
+  );
 }

@@ -1,7 +1,7 @@
 /** The breakdowns of one customer: their states, and from these the exported values at any instant. */
 import { COUNTERS } from '../../base/model.ts';
 import type { Breakdown, CounterName } from '../../base/model.ts';
-import { compareKeys, countsOf, INITIAL_BREAKDOWN } from './poll-breakdown.ts';
+import { countsOf, INITIAL_BREAKDOWN } from './poll-breakdown.ts';
 import type { AcceptedByKey, BreakdownSnapshot, BreakdownState } from './poll-breakdown.ts';
 import { countOf, grandTotal } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
@@ -17,12 +17,6 @@ import { UNPOLLED } from '../totals/health.ts';
 import type { Health } from '../totals/health.ts';
 import { counterOfKey } from '../high-water-marks.ts';
 import type { CounterOwner, HighWaterMarks } from '../high-water-marks.ts';
-
-export interface BreakdownSettings {
-  readonly breakdowns: readonly Breakdown[];
-  /** Names of branches by their keys, as configured. */
-  readonly branchNames: Readonly<Record<string, string>>;
-}
 
 /** A people counter in the running counting period. */
 export interface CountedDevice {
@@ -43,9 +37,6 @@ export class Breakdowns {
   #states: ReadonlyMap<Breakdown, BreakdownState> = new Map();
   /** Also of removed breakdowns: their counters must not fall if they come back. */
   readonly #health = new Map<Breakdown, Health>();
-  #settings: BreakdownSettings = { breakdowns: [], branchNames: {} };
-  /** Keys of branches that have a name, of the last call. */
-  #named: Readonly<Record<'unsorted' | 'sorted', readonly string[]>> = { unsorted: [], sorted: [] };
 
   constructor(owner: CounterOwner, marks: HighWaterMarks) {
     this.#owner = owner;
@@ -53,20 +44,12 @@ export class Breakdowns {
   }
 
   /** Breakdowns that stay keep their state. */
-  configure(settings: BreakdownSettings): void {
-    this.#settings = settings;
-    this.#states = new Map(
-      settings.breakdowns.map((breakdown) => [breakdown, this.stateOf(breakdown)]),
-    );
+  configure(breakdowns: readonly Breakdown[]): void {
+    this.#states = new Map(breakdowns.map((breakdown) => [breakdown, this.stateOf(breakdown)]));
   }
 
   get configured(): readonly Breakdown[] {
-    return this.#settings.breakdowns;
-  }
-
-  /** Names of branches, as configured. */
-  get branchNames(): readonly string[] {
-    return Object.values(this.#settings.branchNames);
+    return [...this.#states.keys()];
   }
 
   stateOf(breakdown: Breakdown): BreakdownState {
@@ -145,17 +128,13 @@ export class Breakdowns {
     });
   }
 
-  /** `sites` are the keys of the branches that have values of buildings; `devices` has values of devices by key. */
+  /** `devices` has values of devices by key. */
   metricsAt(
     periodStartMs: number,
     dayStartMs: number,
-    sites: readonly string[],
     devices: ReadonlyMap<string, DeviceMetrics> = new Map(),
   ): CustomerMetrics['breakdowns'] {
     const metrics: Partial<Record<Breakdown, BreakdownMetrics>> = {};
-    if (Object.keys(this.#settings.branchNames).length > 0) {
-      metrics.branch = { keys: [], droppedKeys: undefined, names: this.#names([]) };
-    }
     for (const [breakdown, { snapshot }] of this.#states) {
       const ofPeriod = snapshot?.period.startMs === periodStartMs ? snapshot : undefined;
       const ofDay = snapshot?.day.startMs === dayStartMs ? snapshot : undefined;
@@ -166,22 +145,9 @@ export class Breakdowns {
           ...(breakdown === 'device' && { device: devices.get(key) }),
         })),
         droppedKeys: ofPeriod?.droppedKeys,
-        names: breakdown === 'branch' ? this.#names([...keys, ...sites]) : [],
       };
     }
     return metrics;
-  }
-
-  /** Names of the branches that are exported or configured. */
-  #names(keys: readonly string[]): BreakdownMetrics['names'] {
-    const names = new Map(Object.entries(this.#settings.branchNames));
-    const all = [...new Set([...keys, ...names.keys()])];
-    // They change about never, and sorting them takes as long as rendering the customer.
-    const { unsorted } = this.#named;
-    if (all.length !== unsorted.length || all.some((key, i) => key !== unsorted[i])) {
-      this.#named = { unsorted: all, sorted: all.toSorted(compareKeys) };
-    }
-    return this.#named.sorted.map((key) => [key, names.get(key) ?? key]);
   }
 
   #keyMetrics(

@@ -16,7 +16,7 @@ export interface CountingPeriod extends Span {
   readonly month: number;
 }
 
-/** A few more than the days of a history. */
+/** A few more than the days of a past. */
 const MAX_DAYS_BEFORE = 40;
 
 /** Returns the start of the minute of an instant. */
@@ -27,6 +27,11 @@ export function floorToMinute(instantMs: number): number {
 /** Returns whether an instant is in a span; its end is not. */
 export function contains(span: Span, instantMs: number): boolean {
   return instantMs >= span.startMs && instantMs < span.endMs;
+}
+
+/** Returns the span from the first start to the last end of consecutive ones. */
+export function spanOf(spans: readonly Span[]): Span {
+  return { startMs: spans[0]?.startMs ?? 0, endMs: spans.at(-1)?.endMs ?? 0 };
 }
 
 export class Calendar {
@@ -100,6 +105,11 @@ export class Calendar {
     }
     return { startMs, endMs };
   }
+}
+
+/** Returns a month, which is given in months since the year 0, as in 2026-11. */
+export function monthName(month: number): string {
+  return `${Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, '0')}`;
 }
 
 /**

@@ -50,10 +50,10 @@ export function findShift(
     : undefined;
 }
 
-/** Returns the entries of a history of people by quarter-hour. */
-export function arrivalsOf(calendar: Calendar, history: Past): Arrivals {
-  let day = history.today;
-  return pastDays(history)
+/** Returns the entries of a past of people by quarter-hour. */
+export function arrivalsOf(calendar: Calendar, past: Past): Arrivals {
+  let day = past.today;
+  return pastDays(past)
     .toReversed()
     .flatMap(({ first, stepMs, counts: [entered = []] }) => {
       day = calendar.dayBefore(day);

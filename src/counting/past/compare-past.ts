@@ -23,7 +23,7 @@ import { readLarger, WindowReader } from '../rows/window-reader.ts';
 import type { WindowResponse } from '../rows/window-reader.ts';
 import { daysBefore, sumsWithin } from './past.ts';
 import type { Past } from './past.ts';
-import { readDaysAgain } from './read-past.ts';
+import { readDaysAgain } from './read-four-weeks.ts';
 import type { PastSource } from './read-past.ts';
 
 /** Those of today's date and of yesterday's. */

@@ -42,7 +42,10 @@ export interface Past {
   /** The quarter-hours from `first` on that any day has counts in; all others counted nobody. */
   readonly first: number;
   readonly length: number;
-  /** By day, the oldest first; in it by counter; in it by quarter-hour. */
+  /**
+   * By day, the oldest first; in it by counter; in it by quarter-hour. Each times the quarter-hours of a window:
+   * a quarter of a person would take eight bytes.
+   */
   readonly counts: Steps;
 }
 
@@ -62,7 +65,7 @@ export function createPast(
   const lastSeenMs = counters.map((_, counter) => newestIn(days, counter));
   const comparison = { dayMs: today.startMs, differing: [] };
   const weekday = weekdayOf(calendar, today);
-  return { today, weekday, windowMs, lastSeenMs, comparison, ...pack(days) };
+  return { today, weekday, lastSeenMs, comparison, ...pack(days, windowMs) };
 }
 
 /** How long before its end a day's last poll has all of its counts. */
@@ -91,23 +94,22 @@ export function appendDay(
 
 /**
  * Returns the past at the start of `today`: its days as they were counted anew, the others as they are known.
- * There must be no gap between the days.
+ * There must be no gap between the days. `windowMs` is that of {@link createPast}.
  */
 export function updateDays(
   calendar: Calendar,
   before: Past,
   today: Span,
   counted: readonly DayCounts[],
+  windowMs = before.windowMs,
 ): Past {
-  const firstMs = daysBefore(calendar, today)[0]?.startMs ?? 0;
+  const others = new Set(daysBefore(calendar, today).map(({ startMs }) => startMs));
+  counted.forEach(({ day }) => others.delete(day.startMs));
   const known = pastDays(before);
   const kept = daysBefore(calendar, before.today)
     .slice(HISTORY_DAYS - before.days)
     .flatMap((day, i) => (known[i] === undefined ? [] : [{ day, ...known[i] }]))
-    .filter(
-      ({ day }) =>
-        day.startMs >= firstMs && !counted.some((one) => one.day.startMs === day.startMs),
-    );
+    .filter(({ day }) => others.has(day.startMs));
   const days = [...kept, ...counted].toSorted((a, b) => a.day.startMs - b.day.startMs);
   const lastSeenMs = (counted[0]?.counts ?? before.sums).map((_, counter) => {
     const seenMs = before.lastSeenMs[counter];
@@ -116,7 +118,8 @@ export function updateDays(
     const newest = [newestIn(counted, counter), isKept ? seenMs : newestIn(kept, counter)];
     return newest.reduce((a, b) => (a === undefined || (b !== undefined && b > a) ? b : a));
   });
-  return { ...before, today, weekday: weekdayOf(calendar, today), lastSeenMs, ...pack(days) };
+  const weekday = weekdayOf(calendar, today);
+  return { ...before, today, weekday, lastSeenMs, ...pack(days, windowMs) };
 }
 
 /** Returns the start of the newest step of successive days in which a counter counted anybody. */
@@ -170,7 +173,10 @@ export function lastSeenAt(
 
 /** Returns the days, oldest first. */
 export function pastDays(past: Past): readonly PastDay[] {
-  const { weekday, days, sums, first, length, counts } = past;
+  const { weekday, days, windowMs, sums, first, length } = past;
+  const perPerson = windowMs / QUARTER_MS;
+  const counts =
+    perPerson === 1 ? past.counts : new Float64Array(past.counts).map((count) => count / perPerson);
   return Array.from({ length: days }, (_, index) => {
     const start = index * sums.length * length;
     return {
@@ -198,7 +204,7 @@ export function hasCounts({ days, sums, length, counts }: Past, daysAgo: number)
 
 /** Returns a counter's sum over a part of a day, in quarter-hours since its start; linear within each. */
 export function sumWithin(
-  { days, sums, first, length, counts }: Past,
+  { days, windowMs, sums, first, length, counts }: Past,
   daysAgo: number,
   counter: number,
   fromQuarter: number,
@@ -215,12 +221,13 @@ export function sumWithin(
     const share = Math.min(to, quarter + 1) - Math.max(from, quarter);
     total += share * countOf(counts, start + quarter);
   }
-  return total;
+  return total / (windowMs / QUARTER_MS);
 }
 
 function pack(
   days: readonly PastDay[],
-): Pick<Past, 'days' | 'sums' | 'first' | 'length' | 'counts'> {
+  windowMs: number,
+): Pick<Past, 'days' | 'windowMs' | 'sums' | 'first' | 'length' | 'counts'> {
   const byDay = days.map((day) => day.counts.map((_, counter) => sumQuarters(day, counter)));
   const all = byDay.flat();
   const isCounted = Array.from({ length: QUARTERS_PER_DAY }, (_, quarter) =>
@@ -233,5 +240,6 @@ function pack(
   const sums = (days[0]?.counts ?? []).map((_, counter) =>
     byDay.reduce((total, day) => total + grandTotal(day[counter] ?? []), 0),
   );
-  return { days: days.length, sums, first, length, counts: smallest(counts) };
+  const packed = smallest(counts.map((count) => count * (windowMs / QUARTER_MS)));
+  return { days: days.length, windowMs, sums, first, length, counts: packed };
 }

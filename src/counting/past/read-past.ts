@@ -1,28 +1,27 @@
 /**
- * Reads the four weeks before a day, from which doors are learned (docs/occupancy.md) and what is usual
- * follows: by `quarter` where that is a quarter-hour, else by `minute`. `quarter` may lag, so the newest
- * days are read by `minute`.
+ * The reader of past counts by the time of day: for the past of a customer, `backfill` and `report`. A span is
+ * read in the largest windows that the service does not force into another aggregation. The sums of its rows
+ * are compared with those by `day`: if they differ, it is read again, and the larger response counts.
  */
 import { ServiceError } from '../../base/errors.ts';
 import type { KeyTimes, MinuteStream } from '../../base/model.ts';
-import { contains } from '../calendar/calendar.ts';
+import { MINUTE_MS } from '../../base/duration.ts';
+import { contains, spanOf } from '../calendar/calendar.ts';
 import type { Calendar, Span } from '../calendar/calendar.ts';
-import { ANY_COUNT } from '../rows/counts.ts';
-import { addWindows, DayCounter, lastSeenIn } from '../rows/day-counts.ts';
+import { areEqual, grandTotal, isZero, plus } from '../rows/counts.ts';
+import type { Counts } from '../rows/counts.ts';
+import { DayCounter } from '../rows/day-counts.ts';
 import type { DayCounts } from '../rows/day-counts.ts';
-import { parseRows } from '../rows/keys.ts';
-import { readByMinute, WindowReader } from '../rows/window-reader.ts';
-import type { Query } from '../rows/window-reader.ts';
+import { parseRows, unreadableKey } from '../rows/keys.ts';
+import {
+  isForced,
+  readChunks,
+  readLarger,
+  sumChunks,
+  WindowReader,
+} from '../rows/window-reader.ts';
+import type { Chunk, Query, WindowResponse } from '../rows/window-reader.ts';
 import { QUARTER_MS } from '../occupancy/door-model.ts';
-import { createPast, daysBefore, updateDays } from './past.ts';
-import type { Past } from './past.ts';
-
-/** A nightly roll-up may not have these yet. */
-const DAYS_BY_MINUTE = 2;
-/** Four weeks by quarters of a year have fewer rows. */
-const MIN_QUARTER_ROWS = 3;
-/** Windows are so much longer at both ends: whether they include their edges is not known, and keys say the day. */
-const MARGIN_MS = QUARTER_MS;
 
 /** What the past is read from. */
 export interface PastSource {
@@ -32,88 +31,84 @@ export interface PastSource {
   readonly keyTimes: KeyTimes;
 }
 
-/** Returns the past at the start of `today`. Throws a ServiceError, also if minutes are forced into days. */
-export async function readPast(source: PastSource, today: Span): Promise<Past> {
-  const { calendar } = source;
-  return readDaysAgain(source, createPast(calendar, today, []), today, daysBefore(calendar, today));
+/**
+ * - `minute`: each row counts, whatever its key says. Windows of half an hour are used even if another
+ *   aggregation is forced.
+ * - `quarter`: each day has what is dated in it: by `quarter` where that is a quarter-hour, else by `minute`.
+ */
+export type Resolution = 'minute' | 'quarter';
+
+interface Counted {
+  /** The days that the span reaches into. */
+  readonly days: readonly DayCounts[];
+  /** The sums of all rows, whatever their keys. */
+  readonly sums: Counts;
 }
 
-/** Returns a past with some successive days, up to those of `today`, read from the service. Throws a ServiceError. */
-export async function readDaysAgain(
-  source: PastSource,
-  past: Past,
-  today: Span,
-  days: readonly Span[],
-): Promise<Past> {
-  const counted = await readDays(source, days);
-  if (counted === undefined) {
-    throw new ServiceError('malformed', 'the service returns no minutes');
-  }
-  const updated = updateDays(source.calendar, past, today, counted);
-  return { ...updated, lastSeenMs: await findLastSeen(source, updated, counted) };
+export interface PastCounts extends Counted {
+  /** The service's sums of the same span by `day`, for comparison only. */
+  readonly byDay: Counts;
 }
 
-/** Returns when each counter was last seen: of the newest one the minute, if it is in a day read by quarter. */
-async function findLastSeen(
+/**
+ * Reads a span, which has whole minutes at both ends; for `quarter`, whole days. Throws a ServiceError, also
+ * if the key of a minute cannot be parsed. Undefined for `quarter` if the service returns no minutes.
+ */
+export async function readPast(
   source: PastSource,
-  { lastSeenMs }: Past,
-  counted: readonly DayCounts[],
-): Promise<Past['lastSeenMs']> {
-  const { stream, calendar, keyTimes } = source;
-  const startMs = Math.max(...lastSeenMs.map((atMs = -Infinity) => atMs));
-  const day = counted.find((one) => contains(one.day, startMs));
-  if (day?.stepMs !== QUARTER_MS) {
-    return lastSeenMs;
-  }
-  const reader = readerOf(source, startMs + QUARTER_MS);
-  const response = await reader.readOptional('minute', startMs, startMs + QUARTER_MS);
-  const counter = new DayCounter(calendar, [day.day], stream);
-  const windows = response?.aggregation === 'minute' ? [response] : [];
-  const [minutes] = addWindows(counter, windows, calendar.zone, keyTimes) ? counter.days() : [];
-  return lastSeenMs.map((atMs, i) =>
-    atMs === startMs && minutes ? (lastSeenIn(minutes, Infinity, i) ?? atMs) : atMs,
+  span: Span,
+  resolution: Resolution,
+): Promise<PastCounts | undefined> {
+  const { query, stream, calendar } = source;
+  const { startMs, endMs } = span;
+  const reader = new WindowReader({ query, stream, zone: calendar.zone, nowMs: () => endMs });
+  const byDay = await reader.read('day', startMs, endMs);
+  const counted = await readLarger(
+    () => (resolution === 'quarter' ? readDays : readMinutes)(source, reader, span, resolution),
+    (read) => read !== undefined && !areEqual(read.sums, byDay.sums),
+    (read) => grandTotal(read?.sums ?? []),
   );
+  if (counted === undefined || areEqual(counted.sums, byDay.sums)) {
+    return counted && { ...counted, byDay: byDay.sums };
+  }
+  // A fault may have lowered this response.
+  const again = await reader.read('day', startMs, endMs);
+  return { ...counted, byDay: again.sums };
 }
 
-/** Returns those of the days before a day that end by `endMs`; undefined if minutes are forced into days. */
-export function readDaysBefore(
-  source: PastSource,
-  day: Span,
-  endMs: number,
-): Promise<readonly DayCounts[] | undefined> {
-  const days = daysBefore(source.calendar, day).filter((before) => before.endMs <= endMs);
-  return readDays(source, days);
-}
+/** A nightly roll-up may not have these yet: they are read by `minute`. */
+const DAYS_BY_MINUTE = 2;
+/** Four weeks by quarters of a year have fewer rows. */
+const MIN_QUARTER_ROWS = 3;
 
-/** Returns successive days; undefined if the service forces an aggregation that is too coarse. */
 async function readDays(
   source: PastSource,
-  days: readonly Span[],
-): Promise<readonly DayCounts[] | undefined> {
+  reader: WindowReader,
+  span: Span,
+  resolution: Resolution,
+): Promise<Counted | undefined> {
+  const days = daysOf(source.calendar, span);
   const older = days.slice(0, -DAYS_BY_MINUTE);
-  const counted = (await readQuarters(source, older)) ?? (await readMinutes(source, older));
-  const newest = counted && (await readMinutes(source, days.slice(-DAYS_BY_MINUTE)));
-  return newest && [...counted, ...newest];
-}
-
-function readerOf({ query, stream, calendar: { zone } }: PastSource, endMs: number): WindowReader {
-  return new WindowReader({ query, stream, zone, nowMs: () => endMs });
-}
-
-/** Returns the days; undefined if `quarter` is no quarter-hour, or has keys that cannot be parsed. */
-async function readQuarters(
-  source: PastSource,
-  days: readonly Span[],
-): Promise<readonly DayCounts[] | undefined> {
-  if (days.length === 0) {
-    return undefined;
+  const newest = spanOf(days.slice(-DAYS_BY_MINUTE));
+  if (older.length === 0) {
+    return readMinutes(source, reader, newest, resolution);
   }
-  const { stream, calendar, keyTimes } = source;
+  const first =
+    (await readQuarters(source, reader, older)) ??
+    (await readMinutes(source, reader, spanOf(older), resolution));
+  const last = first && (await readMinutes(source, reader, newest, resolution));
+  return last && { days: [...first.days, ...last.days], sums: plus(first.sums, last.sums) };
+}
+
+/** Undefined if `quarter` is no quarter-hour, or has keys that cannot be parsed. */
+async function readQuarters(
+  { stream, calendar, keyTimes }: PastSource,
+  reader: WindowReader,
+  days: readonly Span[],
+): Promise<Counted | undefined> {
   const span = spanOf(days);
-  const reader = readerOf(source, span.endMs);
-  const [fromMs, toMs] = [span.startMs - MARGIN_MS, span.endMs + MARGIN_MS];
-  const response = await reader.readAgainIfBelow(ANY_COUNT, 'quarter', fromMs, toMs);
-  const { aggregation, rows } = response;
+  const response = await reader.read('quarter', span.startMs, span.endMs);
+  const { aggregation, rows, sums } = response;
   const startsMs = parseRows(response, calendar.zone, keyTimes) ?? [];
   const counter = new DayCounter(calendar, days, stream, QUARTER_MS);
   let quarters = 0;
@@ -125,29 +120,69 @@ async function readQuarters(
   });
   const isByQuarter =
     aggregation === 'quarter' && quarters >= MIN_QUARTER_ROWS && quarters * 2 >= rows.length;
-  return isByQuarter ? counter.days() : undefined;
+  return isByQuarter ? { days: counter.days(), sums } : undefined;
 }
 
-/** Returns the days; undefined if the service forces a coarser aggregation even for short windows. */
+/** `quarter` is given up if another aggregation is forced for this part of a span. */
+const MAX_CHUNKS = 32;
+
 async function readMinutes(
   source: PastSource,
-  days: readonly Span[],
-): Promise<readonly DayCounts[] | undefined> {
-  if (days.length === 0) {
-    return [];
+  reader: WindowReader,
+  span: Span,
+  resolution: Resolution,
+): Promise<Counted | undefined> {
+  const minMs = resolution === 'minute' ? 0 : (span.endMs - span.startMs) / MAX_CHUNKS;
+  function isTooLong(chunk: WindowResponse): boolean {
+    return !isZero(chunk.sums) && isForced(chunk);
   }
-  const { stream, calendar, keyTimes } = source;
-  const { startMs, endMs } = spanOf(days);
-  const reader = readerOf(source, endMs);
-  const [fromMs, toMs] = [startMs - MARGIN_MS, endMs + MARGIN_MS];
-  const response = await reader.readAgainIfBelow(ANY_COUNT, 'minute', fromMs, toMs);
-  const windows = await readByMinute(reader, response);
-  const counter = new DayCounter(calendar, days, stream);
-  return windows !== undefined && addWindows(counter, windows, calendar.zone, keyTimes)
-    ? counter.days()
-    : undefined;
+  const chunks = await readChunks(
+    await reader.read('minute', span.startMs, span.endMs),
+    async (fromMs, toMs) => {
+      const chunk = await reader.read('minute', fromMs, toMs);
+      const { startMs, endMs } = chunk.window;
+      return isTooLong(chunk) && endMs - startMs <= minMs ? undefined : chunk;
+    },
+    isTooLong,
+  );
+  return chunks && { days: countDays(source, span, resolution, chunks), sums: sumChunks(chunks) };
 }
 
-function spanOf(days: readonly Span[]): Span {
-  return { startMs: days[0]?.startMs ?? 0, endMs: days.at(-1)?.endMs ?? 0 };
+/**
+ * Counts the rows of chunks by day. By `minute`, a row with the time of a wrong clock is added to the nearest
+ * minute of the span: the totals are the service's in any case. One of a chunk that is not by minute is added to
+ * the chunk's last minute.
+ */
+function countDays(
+  { stream, calendar, keyTimes }: PastSource,
+  span: Span,
+  resolution: Resolution,
+  chunks: readonly Chunk[],
+): readonly DayCounts[] {
+  const counter = new DayCounter(calendar, daysOf(calendar, span), stream);
+  const lastMs = span.endMs - MINUTE_MS;
+  for (const chunk of chunks) {
+    const { aggregation, rows, window, sign } = chunk;
+    const startsMs = aggregation === 'minute' ? parseRows(chunk, calendar.zone, keyTimes) : [];
+    if (startsMs === undefined) {
+      throw new ServiceError('malformed', `minute keys unreadable: ${unreadableKey(rows)}`);
+    }
+    rows.forEach(({ counts }, i) => {
+      const atMs = startsMs[i] ?? window.endMs - MINUTE_MS;
+      const nearestMs = Math.min(lastMs, Math.max(span.startMs, atMs));
+      // If windows include their end, the minute at the end of the span belongs to the next span.
+      if (atMs !== span.endMs) {
+        counter.add(resolution === 'minute' ? nearestMs : atMs, counts, sign);
+      }
+    });
+  }
+  return counter.days();
+}
+
+function daysOf(calendar: Calendar, span: Span): readonly Span[] {
+  const days: Span[] = [];
+  for (let { startMs } = span; startMs < span.endMs; startMs = days.at(-1)?.endMs ?? Infinity) {
+    days.push(calendar.dayAt(startMs));
+  }
+  return days;
 }

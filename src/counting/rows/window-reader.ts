@@ -9,7 +9,7 @@ import type {
 } from '../../base/model.ts';
 import { DAY_MS, MINUTE_MS } from '../../base/duration.ts';
 import type { Span } from '../calendar/calendar.ts';
-import { anyBelow, grandTotal, isZero, sumCounts } from './counts.ts';
+import { anyBelow, countOf, grandTotal, isZero, sumCounts } from './counts.ts';
 import type { Counts } from './counts.ts';
 import type { Zone } from '../calendar/zone.ts';
 
@@ -182,6 +182,14 @@ export async function readChunks(
   // too large is corrected by the next reading.
   const overlap = late && grandTotal(late.sums) < grandTotal(early.sums) ? early : late;
   return overlap && [...before, ...after, { ...overlap, sign: -1 }];
+}
+
+/** Returns the sums of chunks, without their overlaps. */
+export function sumChunks(chunks: readonly Chunk[]): Counts {
+  return chunks.reduce<Counts>(
+    (total, { sums, sign }) => sums.map((sum, counter) => countOf(total, counter) + sign * sum),
+    [],
+  );
 }
 
 /** Windows that such a response is split into. */

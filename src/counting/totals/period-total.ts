@@ -3,10 +3,10 @@
  * `day` in one request, else `quarter` in one, else `minute` in chunks that the service does not
  * force into another aggregation.
  */
-import { anyBelow, countOf, grandTotal, plus } from '../rows/counts.ts';
+import { anyBelow, grandTotal, plus } from '../rows/counts.ts';
 import type { Counts } from '../rows/counts.ts';
-import { isForced, readChunks } from '../rows/window-reader.ts';
-import type { Chunk, WindowReader } from '../rows/window-reader.ts';
+import { isForced, readChunks, sumChunks } from '../rows/window-reader.ts';
+import type { WindowReader } from '../rows/window-reader.ts';
 
 export type TotalAggregation = 'day' | 'quarter' | 'minute';
 
@@ -48,14 +48,6 @@ export async function totalByMinute(reader: WindowReader, fromMs: number): Promi
     isForced,
   );
   return sumChunks(chunks ?? []);
-}
-
-/** Returns the sums of chunks, without their overlaps. */
-export function sumChunks(chunks: readonly Chunk[]): Counts {
-  return chunks.reduce<Counts>(
-    (total, { sums, sign }) => sums.map((sum, counter) => countOf(total, counter) + sign * sum),
-    [],
-  );
 }
 
 /** Returns the next finer aggregation. */

@@ -2,19 +2,26 @@
 import { HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
 import { ServiceError } from '../../../src/base/errors.ts';
 import type { AggregatedResponse } from '../../../src/base/model.ts';
+import { hasWindows } from '../../../src/counting/branches/day.ts';
 import {
   decide,
+  fold,
+  isPastKnown,
+  isTodayKnown,
   NO_BRANCHES,
   plan,
   requestSums,
   update,
 } from '../../../src/counting/branches/plan.ts';
 import type { BranchState, CustomerCounts } from '../../../src/counting/branches/plan.ts';
-import { branchesToday } from '../../../src/counting/branches/sites.ts';
+import { countsToday, pastOf } from '../../../src/counting/branches/sites.ts';
 import type { Calendar, Span } from '../../../src/counting/calendar/calendar.ts';
-import { HISTORY_DAYS, QUARTER_MS } from '../../../src/counting/occupancy/door-model.ts';
+import { QUARTER_MS } from '../../../src/counting/occupancy/door-model.ts';
+import type { PastDay } from '../../../src/counting/occupancy/door-model.ts';
+import { daysBefore, pastDays } from '../../../src/counting/past/past.ts';
 import { grandTotal, plus } from '../../../src/counting/rows/counts.ts';
 import { DayCounter, lastSeenIn } from '../../../src/counting/rows/day-counts.ts';
+import type { CountsToday } from '../../../src/counting/rows/day-counts.ts';
 import type { Query } from '../../../src/counting/rows/window-reader.ts';
 import { CALENDAR, NOW_MS } from '../../support/owner.ts';
 import { queryFrom, responseOf } from '../../support/responses.ts';
@@ -72,11 +79,7 @@ export class BranchFixture {
   /** Returns the customer's counts, which have what has arrived. */
   customer(): CustomerCounts {
     const { day } = this;
-    const past: Span[] = [];
-    for (let before = day; past.length < HISTORY_DAYS;) {
-      before = this.calendar.dayBefore(before);
-      past.unshift(before);
-    }
+    const past = daysBefore(this.calendar, day);
     const known = this.#known();
     const before = known.filter(({ atMs }) => atMs < day.startMs);
     const key = `${day.startMs} ${before.length}`;
@@ -100,6 +103,11 @@ export class BranchFixture {
     return { today, past: this.#past.days };
   }
 
+  /** Takes what was stored. */
+  restore(state: BranchState): void {
+    this.state = state;
+  }
+
   /** Polls the customer, and sends requests until none is planned or one fails. Returns how many were sent. */
   async poll(maxRequests = Infinity): Promise<number> {
     const sent = this.requests.length;
@@ -120,7 +128,24 @@ export class BranchFixture {
         break;
       }
     }
+    if (isPastKnown(this.state) && this.state.past.some(hasWindows)) {
+      const { keys } = this.state;
+      const pasts = keys.map((key) => [key, pastOf(this.state, this.calendar, key)] as const);
+      this.state = fold(this.state, new Map(pasts));
+    }
     return this.requests.length - sent;
+  }
+
+  /** Returns the entries and exits of a key in the quarter-hours of a past day that have counts. */
+  pastQuarters(key: string, daysAgo: number): (readonly [quarter: number, ...counts: number[]])[] {
+    const past = this.state.pasts.get(key);
+    return quartersOf(past && pastDays(past).at(-daysAgo));
+  }
+
+  /** Returns the entries and exits of a key on each past day, oldest first. */
+  pastTotals(key: string): readonly number[][] {
+    const past = this.state.pasts.get(key);
+    return (past ? pastDays(past) : []).map(({ counts }) => counts.map(grandTotal));
   }
 
   /** Polls at each so many minutes until an instant. */
@@ -131,10 +156,18 @@ export class BranchFixture {
     }
   }
 
+  /** Returns today's counts of a key; undefined unless they are those of the customer's newest poll. */
+  today(key: string): CountsToday | undefined {
+    const customer = this.customer();
+    const { today } = this.state;
+    return today && isTodayKnown(this.state, customer)
+      ? countsToday(this.state, this.calendar, today, customer.today, key)
+      : undefined;
+  }
+
   /** Returns today's entries and exits of a key; undefined while they are unknown. */
   sumsToday(key: string): readonly number[] | undefined {
-    const today = branchesToday(this.state, this.calendar, this.customer(), [key]);
-    return today?.get(key)?.counts.counts.map(grandTotal);
+    return this.today(key)?.counts.counts.map(grandTotal);
   }
 
   /** Returns the entries and exits of a key between two instants that have arrived. */
@@ -146,11 +179,7 @@ export class BranchFixture {
 
   /** Returns today's sums at the ends of windows by key, each window once that has counts. */
   windows(key: string): (readonly [window: number, ...counts: number[]])[] {
-    const counted = branchesToday(this.state, this.calendar, this.customer())?.get(key)?.counts;
-    return Array.from({ length: counted?.counts[0]?.length ?? 0 }, (_, i) => {
-      const counts = counted?.counts.map((steps) => steps[i] ?? 0) ?? [];
-      return [(counted?.first ?? 0) + i, ...counts] as const;
-    }).filter(([, ...counts]) => counts.some((count) => count !== 0));
+    return quartersOf(this.today(key)?.counts);
   }
 
   /** Returns the same fixture with nothing but the records and the time. */
@@ -179,6 +208,14 @@ export class BranchFixture {
     const all = Array.from(rows, ([key, counts]) => ({ key, counts }));
     return this.change(responseOf(all, aggregation));
   }
+}
+
+function quartersOf(
+  { first, counts }: Pick<PastDay, 'first' | 'counts'> = { first: 0, counts: [] },
+) {
+  return Array.from({ length: counts[0]?.length ?? 0 }, (_, i) => {
+    return [first + i, ...counts.map((steps) => steps[i] ?? 0)] as const;
+  }).filter(([, ...ofQuarter]) => ofQuarter.some((count) => count !== 0));
 }
 
 /** An instant of the fixture's first day. */

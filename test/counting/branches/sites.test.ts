@@ -1,7 +1,7 @@
 /** Which branches of a customer there are, and what they say after each response. */
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS } from '../../../src/base/duration.ts';
-import { packSums, unknownDay, WINDOW_MS } from '../../../src/counting/branches/day.ts';
+import { unknownDay, WINDOW_MS } from '../../../src/counting/branches/day.ts';
 import { NO_BRANCHES } from '../../../src/counting/branches/plan.ts';
 import { BranchSites } from '../../../src/counting/branches/sites.ts';
 import { parseOpeningHours } from '../../../src/counting/calendar/opening-hours.ts';
@@ -133,7 +133,7 @@ describe('the branches', () => {
   test('are a thousand, first those that are configured', () => {
     const branches = new SitesFixture({ north: OTHERS, south: OTHERS });
     const keys = Object.keys(SitesFixture.configured(1_000));
-    const sums = [packSums([1_000, 0, ...keys.flatMap(() => [1, 0])])];
+    const sums = [Float64Array.from([1_000, 0, ...keys.flatMap(() => [1, 0])])];
     const today = { ...unknownDay(branches.day, WINDOW_MS), sums };
     branches.sites.restore({ ...NO_BRANCHES, keys, today });
     expect(branches.keys).toEqual([...keys.slice(0, 998), 'north', 'south']);
@@ -197,18 +197,6 @@ describe('values', () => {
     branches.count();
     expect(await branches.read()).toBe(1);
     expect(branches.occupancy).toEqual({ [NORTH]: 7 });
-  });
-
-  test('stay known without a request while nobody is counted', async () => {
-    const branches = new SitesFixture({ [NORTH]: OTHERS }, at(10, 21));
-    branches.record(NORTH, at(10, 3), [5, 0]);
-    branches.count();
-    await branches.read();
-    branches.nowMs = at(11);
-    expect(branches.occupancy).toEqual({ [NORTH]: undefined });
-    branches.count();
-    expect(branches.sites.plan()).toBeUndefined();
-    expect(branches.occupancy).toEqual({ [NORTH]: 5 });
   });
 
   test('of today are known before the days before are', async () => {

@@ -28,8 +28,7 @@ export class BreakdownFixture extends PollFixture {
   }
 
   configure(): void {
-    const { branchNames } = this;
-    this.customer.breakdowns.configure({ breakdowns: [this.#breakdown], branchNames });
+    this.customer.breakdowns.configure([this.#breakdown]);
   }
 
   override restart(): void {

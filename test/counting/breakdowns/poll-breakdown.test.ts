@@ -28,7 +28,7 @@ async function pollWith(branches: BreakdownFixture, totals: Rows): Promise<void>
 describe('a breakdown', () => {
   test('exports nothing before the first poll, then totals and today by two requests', async () => {
     const branches = new BreakdownFixture(TOTALS, TODAY);
-    expect(branches.exported()).toEqual({ keys: [], droppedKeys: undefined, names: [] });
+    expect(branches.exported()).toEqual({ keys: [], droppedKeys: undefined });
     await branches.poll();
     expect(branches.totals()).toEqual(TOTALS);
     // What the service does not list has counted nobody.
@@ -147,49 +147,11 @@ describe('the time of the scrape', () => {
   });
 });
 
-test('names every branch that is exported or configured; without a name, by its key', async () => {
-  const branches = new BreakdownFixture(TOTALS, TODAY);
-  branches.branchNames = { 101: 'Main Library', 99: 'Old Town' };
-  branches.configure();
-  const configured = Object.entries(branches.branchNames);
-  expect(branches.exported().names).toEqual(configured);
-  await branches.poll();
-  expect(branches.exported().names).toEqual([...configured, ['102', '102']]);
-});
-
-test('names branches that only the windows know, and configured ones that are not polled', async () => {
-  const branches = new BreakdownFixture(TOTALS, TODAY);
-  branches.branchNames = { 102: 'North' };
-  branches.configure();
-  await branches.poll();
-  const { breakdowns, calendar } = branches.customer;
-  const { startMs } = calendar.dayAt(branches.nowMs);
-  expect(breakdowns.metricsAt(NOVEMBER.startMs, startMs, ['99']).branch?.names).toEqual([
-    ['99', '99'],
-    ['101', '101'],
-    ['102', 'North'],
-  ]);
-  breakdowns.configure({ breakdowns: ['device'], branchNames: branches.branchNames });
-  expect(breakdowns.metricsAt(NOVEMBER.startMs, startMs, [])).toEqual({
-    branch: { keys: [], droppedKeys: undefined, names: [['102', 'North']] },
-    device: { keys: [], droppedKeys: undefined, names: [] },
-  });
-});
-
 test('nothing is exported of a breakdown that is not configured', () => {
   const devices = new BreakdownFixture(TOTALS, TODAY, 'device');
   expect(Object.keys(devices.metrics().breakdowns)).toEqual(['device']);
   const { customer } = new StreamFixture();
   expect(customer.breakdowns.configured).toEqual([]);
-});
-
-test('devices have no names', async () => {
-  const devices = new BreakdownFixture(TOTALS, TODAY, 'device');
-  devices.branchNames = { 101: 'Main Library' };
-  devices.configure();
-  await devices.poll();
-  expect(devices.totals()).toEqual(TOTALS);
-  expect(devices.exported().names).toEqual([]);
 });
 
 describe('keys above the limit', () => {

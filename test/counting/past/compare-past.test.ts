@@ -6,7 +6,7 @@ import { Zone } from '../../../src/counting/calendar/zone.ts';
 import { comparePast } from '../../../src/counting/past/compare-past.ts';
 import { appendDay } from '../../../src/counting/past/past.ts';
 import type { Past } from '../../../src/counting/past/past.ts';
-import { readPast } from '../../../src/counting/past/read-past.ts';
+import { readFourWeeks } from '../../../src/counting/past/read-four-weeks.ts';
 import { DayCounter } from '../../../src/counting/rows/day-counts.ts';
 import type { DayCounts } from '../../../src/counting/rows/day-counts.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
@@ -24,6 +24,9 @@ const NIGHT_MS = TODAY.startMs + HOUR_MS;
 function at(daysAgo: number, hour: number): number {
   return TODAY.startMs - daysAgo * DAY_MS + hour * HOUR_MS + 7 * MINUTE_MS + 1_234;
 }
+
+/** The request that compares a past. */
+const COMPARED = 'day 28-0';
 
 /** A library with two visitors on each of 40 days, and its past of today. */
 async function library(
@@ -43,16 +46,15 @@ async function library(
     calendar: CALENDAR,
     keyTimes: fittingKeyTimes(conventions.minuteKey),
   } as const;
-  const past = await readPast(source, TODAY);
+  const past = await readFourWeeks(source, TODAY);
   /** Compares, and returns the past with the days that were requested again: how many ago, and by what. */
   async function compare(before: Past) {
     requests.length = 0;
     const compared = await comparePast(source, before);
-    const read = requests.map(({ aggregation, from, to }) =>
-      aggregation === 'day'
-        ? 'compared'
-        : `${aggregation} ${[from, to].map((time) => Math.round((TODAY.startMs - Date.parse(String(time))) / DAY_MS)).join('-')}`,
-    );
+    const read = requests.map(({ aggregation, from, to }) => {
+      const daysAgo = [from, to].map((time) => (TODAY.startMs - Date.parse(String(time))) / DAY_MS);
+      return `${aggregation} ${daysAgo.map((days) => Math.round(days)).join('-')}`;
+    });
     return { compared, read };
   }
   return { service, source, past, compare };
@@ -61,7 +63,7 @@ async function library(
 test('takes one request where nothing has changed', async () => {
   const { past, compare } = await library();
   const { compared, read } = await compare(past);
-  expect(read).toEqual(['compared']);
+  expect(read).toEqual([COMPARED]);
   expect(compared).toEqual(past);
   expect(compared.counts).toBe(past.counts);
 });
@@ -79,8 +81,8 @@ describe.each(KEYS)('of days with keys that are %s', (_, conventions) => {
     service.record(at(10, 12), [3, 0]);
     const { compared, read } = await compare(past);
     // A bucket from midnight to midnight is part of two days.
-    expect(read).toEqual(['compared', 'minute 11-9']);
-    expect(compared).toEqual(await readPast(source, TODAY));
+    expect(read).toEqual([COMPARED, 'day 11-9', 'minute 11-9']);
+    expect(compared).toEqual(await readFourWeeks(source, TODAY));
   });
 
   test('reads again what the service has removed', async () => {
@@ -88,9 +90,9 @@ describe.each(KEYS)('of days with keys that are %s', (_, conventions) => {
     service.record(at(20, 12), [0, 4], { goneMs: NIGHT_MS - 1 });
     const before = await library(conventions);
     before.service.record(at(20, 12), [0, 4]);
-    const more = await readPast(before.source, TODAY);
+    const more = await readFourWeeks(before.source, TODAY);
     const compared = await comparePast(source, more);
-    expect(compared).toEqual(await readPast(source, TODAY));
+    expect(compared).toEqual(await readFourWeeks(source, TODAY));
   });
 });
 
@@ -98,8 +100,8 @@ test('reads the day before again that has late records at its end', async () => 
   const { service, source, past, compare } = await library();
   service.record(TODAY.startMs - 5 * MINUTE_MS, [1, 0]);
   const { compared, read } = await compare(past);
-  expect(read).toEqual(['compared', 'minute 1-0']);
-  expect(compared).toEqual(await readPast(source, TODAY));
+  expect(read).toEqual([COMPARED, 'day 1-0', 'minute 1-0']);
+  expect(compared).toEqual(await readFourWeeks(source, TODAY));
 });
 
 test('reads a long run of days by quarter', async () => {
@@ -108,38 +110,39 @@ test('reads a long run of days by quarter', async () => {
     service.record(at(day, 12), [1, 0]);
   }
   const { compared, read } = await compare(past);
-  expect(read).toEqual(['compared', 'quarter 20-11', 'minute 11-9']);
-  expect(compared).toEqual(await readPast(source, TODAY));
+  expect(read).toEqual([COMPARED, 'day 20-9', 'quarter 20-11', 'minute 11-9']);
+  expect(compared).toEqual(await readFourWeeks(source, TODAY));
 });
 
 test('does not take a roll-up that lags for a change', async () => {
   const { past, service, source, compare } = await library({ dayFreshness: 'nightly' });
   const late = { arrivesMs: NIGHT_MS - 30 * MINUTE_MS };
   service.record(at(1, 12), [5, 0], late);
-  const newer = await readPast(source, TODAY);
+  const newer = await readFourWeeks(source, TODAY);
   expect(newer.sums).not.toEqual(past.sums);
-  expect((await compare(newer)).read).toEqual(['compared']);
+  expect((await compare(newer)).read).toEqual([COMPARED]);
 });
 
 test.each<[string, Partial<Conventions>, readonly string[]]>([
-  ['cannot be parsed', { dayKey: 'index' }, ['compared', 'quarter 28-2', 'minute 2-0']],
+  ['cannot be parsed', { dayKey: 'index' }, [COMPARED, COMPARED, 'quarter 28-2', 'minute 2-0']],
 ])('reads all days again if keys %s, and the total differs', async (_, conventions, expected) => {
   const { service, source, past, compare } = await library(conventions);
-  expect((await compare(past)).read).toEqual(['compared']);
+  expect((await compare(past)).read).toEqual([COMPARED]);
   service.record(at(10, 12), [3, 0]);
   const { compared, read } = await compare(past);
   expect(read).toEqual(expected);
-  expect(compared).toEqual(await readPast(source, TODAY));
+  expect(compared).toEqual(await readFourWeeks(source, TODAY));
 });
 
 test('requests a lower answer a second time', async () => {
-  let lowered = 1;
+  let lowered = 0;
   const { past, compare } = await library({}, (response, { aggregation }) => {
     const isLow = aggregation === 'day' && lowered > 0;
     lowered -= Number(isLow);
     return isLow ? { ...response, rows: [] } : response;
   });
-  expect((await compare(past)).read).toEqual(['compared', 'compared']);
+  lowered = 1;
+  expect((await compare(past)).read).toEqual([COMPARED, COMPARED]);
 });
 
 test('does not read a day again whose sum differs still, until it changes', async () => {
@@ -153,13 +156,13 @@ test('does not read a day again whose sum differs still, until it changes', asyn
     ),
   }));
   const first = await compare(past);
-  expect(first.read).toEqual(['compared', 'minute 19-17']);
+  expect(first.read).toEqual([COMPARED, 'day 19-17', 'minute 19-17']);
   expect(first.compared.comparison.differing).toEqual([[expect.any(Number), [3, 3]]]);
   const second = await compare(first.compared);
-  expect(second.read).toEqual(['compared']);
+  expect(second.read).toEqual([COMPARED]);
   expect(second.compared).toEqual(first.compared);
   more = 2;
-  expect((await compare(second.compared)).read).toEqual(['compared', 'minute 19-17']);
+  expect((await compare(second.compared)).read).toEqual([COMPARED, 'day 19-17', 'minute 19-17']);
   service.record(at(5, 12), [1, 0]);
   expect((await compare(second.compared)).read).toContain('minute 6-4');
 });
@@ -183,7 +186,7 @@ test.each([
     calendar,
     keyTimes: 'local',
   } as const;
-  let past: Past | undefined = await readPast(source, today);
+  let past: Past | undefined = await readFourWeeks(source, today);
   for (let day = 0; day < 8; day += 1) {
     const counter = new DayCounter(calendar, [today], 'people');
     recordsMs.forEach((ms, i) => counter.add(ms, [1, (i + 1) % 3]));
@@ -191,7 +194,7 @@ test.each([
     const polled = { counts, atMs: today.endMs, endMs: today.endMs, lastSeenMs: undefined };
     today = calendar.dayAt(today.endMs);
     past = appendDay(calendar, past, { ...polled, counts: { ...counts, before: [] } }, today);
-    const read = await readPast(source, today);
+    const read = await readFourWeeks(source, today);
     expect({ ...past, comparison: undefined }).toEqual({ ...read, comparison: undefined });
     past = past && (await comparePast(source, past));
     expect(past).toEqual(read);

@@ -1,193 +1,132 @@
-import { describe, expect, test } from 'vitest';
-import { ServiceError } from '../../../src/base/errors.ts';
+/**
+ * Services with drawn conventions: whatever their windows and keys mean, the totals are those of the
+ * service, and each day has its own counts.
+ */
+import { expect, test } from 'vitest';
 import type { AggregatedResponse } from '../../../src/base/model.ts';
-import { readDaysBefore, readPast } from '../../../src/counting/past/read-past.ts';
-import { learnDoors } from '../../../src/counting/occupancy/door-model.ts';
-import type { DoorModel } from '../../../src/counting/occupancy/door-model.ts';
-import { pastDays } from '../../../src/counting/past/past.ts';
+import { seededRandom } from '../../../src/base/random.ts';
+import { Calendar } from '../../../src/counting/calendar/calendar.ts';
+import { grandTotal, plus } from '../../../src/counting/rows/counts.ts';
+import type { Counts } from '../../../src/counting/rows/counts.ts';
+import { stepsUntil } from '../../../src/counting/rows/day-counts.ts';
+import { readPast } from '../../../src/counting/past/read-past.ts';
+import type { PastCounts, Resolution } from '../../../src/counting/past/read-past.ts';
+import { Zone } from '../../../src/counting/calendar/zone.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
+import { ALWAYS_OPEN, OFFICE_HOURS } from '../../../src/simulator/libraries.ts';
+import { pick } from '../../../src/simulator/chance.ts';
+import { CALENDAR } from '../../support/owner.ts';
 import { queryFrom } from '../../support/responses.ts';
 import type { Requested } from '../../support/responses.ts';
-import { CALENDAR } from '../../support/owner.ts';
-import {
-  fittingKeyTimes,
-  forcedAbove,
-  MINUTE_KEYS,
-  SimulatedPeople,
-} from '../../support/simulated-people.ts';
+import { fittingKeyTimes, MINUTE_KEYS, SimulatedPeople } from '../../support/simulated-people.ts';
+import { drawConventions } from '../../support/drawn-conventions.ts';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
-/** Clocks are set back within the four weeks before. */
-const NOW_MS = Date.UTC(2026, 10, 18, 12);
-const TODAY = CALENDAR.dayAt(NOW_MS);
-const SOURCE = { stream: 'people', calendar: CALENDAR, keyTimes: 'local' } as const;
-const NO_MINUTES = { reason: 'malformed', message: 'the service returns no minutes' };
+const DAY_MS = 86_400_000;
+/** After the clocks were set back in Europe and America, and after the month began. */
+const NOW_MS = Date.parse('2026-11-05T15:00:00Z');
+const ZONES = ['Europe/Copenhagen', 'Europe/London', 'America/New_York', 'Asia/Kathmandu'];
 
-/** 100 visits a day; every 25th exit is missed. Today and the 29th day before count differently. */
-function libraryOf(conventions: Partial<Conventions>): SimulatedPeople {
-  const service = new SimulatedPeople(conventions);
-  for (let day = -29; day <= 0; day++) {
-    for (let visit = 0; visit < 100; visit++) {
-      const inMs = TODAY.startMs + day * DAY_MS + (5 + (visit % 50) / 10) * HOUR_MS;
-      const outMs = inMs + (20 + visit) * 60_000;
-      const counted = day === 0 || day === -29 ? 0 : Number(visit % 25 > 0);
-      service.record(inMs, [1, 0]);
-      service.record(outMs, [0, counted]);
-    }
-  }
-  return service;
+/** The totals of the minutes before an instant. */
+function countedBefore({ days }: Pick<PastCounts, 'days'>, atMs: number): Counts {
+  return days
+    .map((day) => stepsUntil(day, atMs).counts.map((steps) => grandTotal([...steps])))
+    .reduce<Counts>((total, counts) => plus(counts, total), []);
 }
 
-type Change = (response: AggregatedResponse, question: Requested) => AggregatedResponse;
+/** Without what no reader can correct: unknown keys, offsets read as UTC, forced windows that are wider. */
+function readable(drawn: Conventions): Conventions {
+  const { minuteKey, designator } = drawn;
+  return {
+    ...drawn,
+    minuteKey: minuteKey.form === 'opaque' ? MINUTE_KEYS.seconds : minuteKey,
+    designator: designator === 'ignored, read as UTC' ? 'ignored, read as local' : designator,
+    rateLimit: undefined,
+    forcedWindow: 'as asked',
+  };
+}
 
-async function read(
-  conventions: Partial<Conventions>,
-  change: Change = (response) => response,
-): Promise<{ model: DoorModel; requests: Requested[] }> {
-  const service = libraryOf(conventions);
+test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
+  'has the totals of the service with the drawn conventions %i',
+  { timeout: 120_000 },
+  async (seed) => {
+    const random = seededRandom(seed);
+    const conventions = readable(drawConventions(random));
+    const timezone = pick(random, ZONES);
+    const opening = pick(random, [ALWAYS_OPEN, OFFICE_HOURS]);
+    const visitsPerDay = pick(random, [3, 60, 400]);
+    const hasQuietNights = opening === OFFICE_HOURS;
+    const quietHours = hasQuietNights ? 0.15 : 0.5;
+    const library = { timezone, opening, visitsPerDay, quietHours };
+    const service = new SimulatedPeople(conventions, library);
+    const calendar = new Calendar(new Zone(timezone), { hour: 4, minute: 0 });
+    const endMs = calendar.dayAt(NOW_MS - 2 * DAY_MS).startMs;
+    const startMs = calendar.dayAt(endMs - 11 * DAY_MS).startMs;
+    const query = queryFrom((question) => service.respond(question, NOW_MS));
+    const keyTimes = fittingKeyTimes(conventions.minuteKey);
+    const source = { query, stream: 'people', calendar, keyTimes } as const;
+    const past = (await readPast(source, { startMs, endMs }, 'minute')) ?? { days: [] };
+
+    function servedBefore(atMs: number): number[] {
+      const rest = service.total(atMs, NOW_MS);
+      return service.total(startMs, NOW_MS).map((total, i) => total - (rest[i] ?? NaN));
+    }
+    // A record exactly at the end is in the range or not: the service decides.
+    const tolerance = hasQuietNights ? 0 : 3;
+    const [entered = NaN, exited = NaN] = servedBefore(endMs);
+    const [countedIn = NaN, countedOut = NaN] = countedBefore(past, endMs);
+    expect(Math.abs(countedIn - entered)).toBeLessThanOrEqual(tolerance);
+    expect(Math.abs(countedOut - exited)).toBeLessThanOrEqual(tolerance);
+    const hasTrueDays = hasQuietNights && conventions.windowTime === conventions.keyTime;
+    const days: number[] = [];
+    for (let dayMs = startMs; hasTrueDays && dayMs < endMs; dayMs = calendar.dayAt(dayMs).endMs) {
+      days.push(dayMs);
+    }
+    expect(days.map((dayMs) => countedBefore(past, dayMs))).toEqual(days.map(servedBefore));
+  },
+);
+
+const DAY = CALENDAR.dayAt(NOW_MS - DAY_MS);
+
+/** Reads a day from a service with a row at each of these times. */
+async function readDay(
+  resolution: Resolution,
+  timesMs: readonly number[],
+  change: (response: AggregatedResponse, request: number) => AggregatedResponse = (same) => same,
+) {
   const requests: Requested[] = [];
+  const rows = timesMs.map((key) => ({ key, counts: [1, 0] }));
   const query = queryFrom(
-    (question) => change(service.respond(question, NOW_MS), question),
+    ({ aggregation }) => change({ aggregation, rows }, requests.length),
     requests,
   );
-  const keyTimes = fittingKeyTimes(conventions.minuteKey);
-  const past = await readPast({ ...SOURCE, query, keyTimes }, TODAY);
-  return { model: learnDoors(pastDays(past), past.weekday), requests };
+  const source = { query, stream: 'people', calendar: CALENDAR, keyTimes: 'local' } as const;
+  const past = await readPast(source, DAY, resolution);
+  const days = past?.days.map(({ counts }) => counts.map(grandTotal));
+  return { past, days, read: requests.map(({ aggregation }) => aggregation) };
 }
 
-describe('the doors are learned from the 28 days before today', () => {
-  test.each<[string, Partial<Conventions>]>([
-    ['by quarter', {}],
-    ['with local keys', { minuteKey: MINUTE_KEYS['local time'] }],
-    ['with keys in UTC', { minuteKey: MINUTE_KEYS['UTC without Z'] }],
-    ['with numbers as keys', { minuteKey: MINUTE_KEYS.seconds }],
-    ['if quarters lag', { quarterFreshness: 'nightly' }],
-  ])('%s', async (_, conventions) => {
-    const { model, requests } = await read(conventions);
-    expect(model.rejectedDays).toEqual([]);
-    expect(Math.exp(model.learnedLogRatio ?? NaN)).toBeCloseTo(100 / 96, 3);
-    expect(model.emptiesAtNight).toBe(true);
-    expect(requests.map(({ aggregation }) => aggregation)).toEqual(['quarter', 'minute']);
-  });
-
-  test('in shorter windows if the service forces another aggregation', async () => {
-    const { model, requests } = await read(forcedAbove(600));
-    expect(model).toEqual((await read({})).model);
-    expect(requests.length).toBeLessThan(40);
-  });
-
-  test('not at all if the service never answers by the minute', async () => {
-    await expect(read(forcedAbove(2))).rejects.toMatchObject(NO_MINUTES);
-  });
-
-  /** Changes the keys of a response by quarter, which are the starts of quarter-hours in seconds. */
-  function changed(keys: (of: readonly number[]) => readonly number[]): Change {
-    return (response, { aggregation }) => {
-      const changedKeys = keys(response.rows.map(({ key }) => Number(key)));
-      const rows = changedKeys.map((key, i) => ({ counts: [0, 0], ...response.rows[i], key }));
-      return aggregation === 'quarter' ? { ...response, rows } : response;
-    };
-  }
-
-  test.each<[string, readonly string[], (of: readonly number[]) => readonly number[]]>([
-    ['of which one cannot be parsed', ['minute'], (keys) => keys.with(9, NaN)],
-    ['within quarter-hours', ['minute'], (keys) => keys.map((key) => key + 60)],
-    ['of other days', ['minute'], (keys) => keys.map((key) => key - 400 * 86_400)],
-    ['of which half are within', [], (keys) => [...keys, ...keys.map((key) => key + 60)]],
-    [
-      'of which most are within',
-      ['minute'],
-      (keys) => [...keys, ...keys, 0].map((key, i) => (i < keys.length ? key : key + 60)),
-    ],
-  ])('by minute if quarters have keys %s', async (_, older, keys) => {
-    const conventions = { minuteKey: MINUTE_KEYS.seconds };
-    const { model, requests } = await read(conventions, changed(keys));
-    expect(model).toEqual((await read({})).model);
-    expect(requests.map(({ aggregation }) => aggregation)).toEqual(['quarter', ...older, 'minute']);
-  });
-
-  test('by minute alone where only two days are over', async () => {
-    const service = libraryOf({});
-    const requests: Requested[] = [];
-    const query = queryFrom((question) => service.respond(question, NOW_MS), requests);
-    const endMs = Date.UTC(2026, 9, 23, 2);
-    const days = await readDaysBefore({ ...SOURCE, query }, TODAY, endMs);
-    expect(days?.map(({ day }) => day.endMs)).toEqual([endMs - DAY_MS, endMs]);
-    expect(requests.map(({ aggregation }) => aggregation)).toEqual(['minute']);
-  });
+test.each<[Resolution, string, number, readonly string[]]>([
+  ['minute', 'neither response', 0, ['day', 'minute']],
+  ['quarter', 'neither response', 0, ['day', 'minute']],
+  ['minute', 'the sums by day', 1, ['day', 'minute', 'minute', 'day']],
+  ['minute', 'the minutes', 2, ['day', 'minute', 'minute']],
+  ['quarter', 'the minutes', 2, ['day', 'minute', 'minute']],
+])('%s: has all counts if a fault lowers %s', async (resolution, _, lowered, expected) => {
+  const timesMs = [1, 5, 9].map((hours) => DAY.startMs + (hours * DAY_MS) / 24);
+  const { past, days, read } = await readDay(resolution, timesMs, (response, request) =>
+    request === lowered ? { ...response, rows: response.rows.slice(1) } : response,
+  );
+  expect(past).toMatchObject({ sums: [3, 0], byDay: [3, 0] });
+  expect(days).toEqual([[3, 0]]);
+  expect(read).toEqual(expected);
 });
 
-describe('a library that counted nobody for days', () => {
-  const ENTRY_MS = TODAY.startMs - 5 * DAY_MS + 6 * HOUR_MS + 7 * 60_000;
-  const EXIT_MS = ENTRY_MS - HOUR_MS;
-
-  async function readQuiet(
-    conventions: Partial<Conventions> = {},
-    daysWithCounts = 9,
-    change: Change = (response) => response,
-  ) {
-    const service = new SimulatedPeople(conventions);
-    for (let day = 0; day < daysWithCounts; day += 1) {
-      service.record(ENTRY_MS - day * DAY_MS, [1, 0]);
-      service.record(EXIT_MS - day * DAY_MS, [0, 1]);
-    }
-    const query = queryFrom((question) => change(service.respond(question, NOW_MS), question));
-    return readPast({ ...SOURCE, query }, TODAY);
-  }
-
-  const QUARTERS_MS = [ENTRY_MS - 7 * 60_000, EXIT_MS - 7 * 60_000];
-
-  test('has the minute in which it last counted anybody, and the quarter-hour of the other direction', async () => {
-    const past = await readQuiet();
-    expect(past.lastSeenMs).toEqual([ENTRY_MS, QUARTERS_MS[1]]);
-  });
-
-  test('has both minutes if two quarter-hours, which may be of a year, have rows', async () => {
-    expect((await readQuiet({}, 1))?.lastSeenMs).toEqual([ENTRY_MS, EXIT_MS]);
-  });
-
-  test('has the quarter-hours if three have rows', async () => {
-    const past = await readQuiet({}, 2, (response, { aggregation }) =>
-      aggregation === 'quarter' ? { ...response, rows: response.rows.slice(-3) } : response,
-    );
-    expect(past.lastSeenMs).toEqual([ENTRY_MS, QUARTERS_MS[1]]);
-  });
-
-  test('has the minute of entries if it never counted an exit', async () => {
-    const past = await readQuiet({}, 9, (response) => ({
-      ...response,
-      rows: response.rows.map((row) => ({ ...row, counts: [row.counts[0] ?? 0, 0] })),
-    }));
-    expect(past.lastSeenMs).toEqual([ENTRY_MS, undefined]);
-  });
-
-  test.each<[string, (response: AggregatedResponse) => AggregatedResponse]>([
-    [
-      'no response',
-      () => {
-        throw new ServiceError('unreachable', 'closed');
-      },
-    ],
-    ['a response by day', (response) => ({ ...response, aggregation: 'day' })],
-    [
-      'other keys',
-      ({ rows, ...own }) => ({ ...own, rows: rows.map((row) => ({ ...row, key: 'x' })) }),
-    ],
-  ])('has the quarter-hours if its minutes have %s', async (_, change) => {
-    const past = await readQuiet({}, 9, (response, { aggregation, from }) =>
-      aggregation === 'minute' && from.includes('T10:') ? change(response) : response,
-    );
-    expect(past.lastSeenMs).toEqual(QUARTERS_MS);
-  });
-
-  test('has an empty past if it never counted anybody', async () => {
-    const past = await readQuiet({}, 0);
-    expect(past).toMatchObject({ days: 28, sums: [0, 0], lastSeenMs: [undefined, undefined] });
-  });
-
-  test('has no past if its keys cannot be read', async () => {
-    const read = readQuiet({ minuteKey: { form: 'opaque' } });
-    await expect(read).rejects.toMatchObject(NO_MINUTES);
-  });
+test.each<[Resolution, number]>([
+  ['minute', 3],
+  ['quarter', 1],
+])('%s: of three rows, two of them dated outside, %i are in the day', async (resolution, n) => {
+  const timesMs = [-1, 0.5, 2].map((days) => DAY.startMs + days * DAY_MS);
+  const { past, days } = await readDay(resolution, timesMs);
+  expect(past?.sums).toEqual([3, 0]);
+  expect(days).toEqual([[n, 0]]);
 });

@@ -4,7 +4,7 @@ import type { Span } from '../../../src/counting/calendar/calendar.ts';
 import { Zone } from '../../../src/counting/calendar/zone.ts';
 import { createPast, daysBefore } from '../../../src/counting/past/past.ts';
 import type { Past } from '../../../src/counting/past/past.ts';
-import { restorePast, serializePast } from '../../../src/counting/past/stored-past.ts';
+import { parseStored, restorePast, serializePast } from '../../../src/counting/past/stored-past.ts';
 import { DayCounter } from '../../../src/counting/rows/day-counts.ts';
 import { CALENDAR, NOW_MS } from '../../support/owner.ts';
 import { HOUR_MS } from '../fixture.ts';
@@ -23,21 +23,22 @@ function pastOf(entries: number): Past {
 }
 
 function restored(content: string, startMs = TODAY.startMs, calendar = CALENDAR) {
-  return restorePast(calendar, 'people', startMs, content);
+  return restorePast(calendar, 'people', startMs, parseStored(content));
 }
 
 test.each([0, 1, 300, 40_000])('%d entries a day are restored as they were', (entries) => {
   const past = pastOf(entries);
-  expect(restored(serializePast(CALENDAR, past))).toEqual(past);
+  expect(restored(JSON.stringify(serializePast(CALENDAR, past)))).toEqual(past);
 });
 
 describe('is read from the service', () => {
-  const content = serializePast(CALENDAR, pastOf(300));
+  const content = JSON.stringify(serializePast(CALENDAR, pastOf(300)));
 
   test.each<[string, string, string]>([
     ['not JSON', '{', '['],
     ['of more days', '"days":28', '"days":29'],
     ['of other counts', '"length":1', '"length":2'],
+    ['of other windows', '"window_ms":900000', '"window_ms":60000'],
     ['of longer days', '"first":20', '"first":96'],
     ['of numbers of another size', '"bytes_per_count":2', '"bytes_per_count":4'],
     ['without counts', '"counts":"', '"sums":"'],

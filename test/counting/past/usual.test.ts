@@ -143,7 +143,8 @@ test('counts are expected from the end of the quarter-hour of the last one on, w
 
 test('counts of a branch are expected from the end of the hour of the last one on', () => {
   const past = pastOf();
-  const byHour = { ...past, people: { ...past.people, windowMs: HOUR_MS } };
+  const counts = past.people.counts.map((count) => 4 * count);
+  const byHour = { ...past, people: { ...past.people, windowMs: HOUR_MS, counts } };
   function expectedAt(time: string, last: string): number {
     return usualPeople(byHour, countsAt(time, { [last]: [1, 0] })).people;
   }

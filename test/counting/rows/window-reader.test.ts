@@ -7,10 +7,10 @@ import {
   isForced,
   readByMinute,
   readChunks,
+  sumChunks,
   WindowReader,
 } from '../../../src/counting/rows/window-reader.ts';
 import type { WindowResponse } from '../../../src/counting/rows/window-reader.ts';
-import { sumChunks } from '../../../src/counting/totals/period-total.ts';
 import { COPENHAGEN, NOW_MS } from '../../support/owner.ts';
 import { queryFrom, responseOf } from '../../support/responses.ts';
 import type { Requested, Respond } from '../../support/responses.ts';

@@ -61,20 +61,6 @@ test('a forced aggregation that has no counts yet is read by minute, too', async
   expect(counts).toEqual([24 * 60, 0]);
 });
 
-test('an overlap that is empty for a moment does not make the total too high', async () => {
-  const respond = busyService(PLAIN);
-  for (let faulty = 0; faulty < 40; faulty++) {
-    let requests = 0;
-    const read = await total((question) => {
-      const { from, to = '' } = question;
-      const isOverlap = Date.parse(to) - Date.parse(from) === 2 * MINUTE_MS;
-      const isFaulty = isOverlap && requests++ === faulty;
-      return isFaulty ? { aggregation: 'minute', rows: [] } : respond(question);
-    });
-    expect(read).toEqual([24 * 60, 0]);
-  }
-});
-
 const BY_QUARTER: TotalSource = { kind: 'unverified', aggregation: 'quarter' };
 const VERIFIED: TotalSource = { kind: 'verified', aggregation: 'day' };
 const BY_MINUTE: TotalSource = { kind: 'minutes', aggregation: 'minute' };

@@ -10,7 +10,6 @@ import { accessOf } from '../../../src/config/credentials.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import {
   addKeys,
-  endMsOf,
   PAST_WINDOW_MS,
   sumsOf,
   totalOf,
@@ -19,12 +18,12 @@ import {
   windowsOf,
 } from '../../../src/counting/branches/day.ts';
 import type { BranchDay } from '../../../src/counting/branches/day.ts';
-import { NO_BRANCHES, requestSums } from '../../../src/counting/branches/plan.ts';
+import { NO_BRANCHES, requestSums, windowTask } from '../../../src/counting/branches/plan.ts';
 import type { Span } from '../../../src/counting/calendar/calendar.ts';
 import { HighWaterMarks } from '../../../src/counting/high-water-marks.ts';
-import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
+import { daysBefore } from '../../../src/counting/past/past.ts';
 import { CustomerRegistry } from '../../../src/customers.ts';
-import { BranchDays } from '../../../src/storage/branch-days.ts';
+import { Pasts } from '../../../src/storage/pasts.ts';
 import { Store } from '../../../src/storage/store.ts';
 
 /** Devices send their counts within minutes. */
@@ -43,7 +42,7 @@ export async function writeBranchCache(
   if (registered === undefined) {
     throw new Error(`no customer ${name}`);
   }
-  const { calendar, owner } = registered.customer;
+  const { calendar, owner, streams } = registered.customer;
   const service = serviceOf(config, { env: {} });
   const client = service.clientFor(accessOf(registered.config));
   const { signal } = new AbortController();
@@ -52,15 +51,13 @@ export async function writeBranchCache(
 
   async function read(day: Span, stepMs: number): Promise<BranchDay> {
     let read = unknownDay(day, stepMs);
-    for (let window = 1; window <= windowsOf(read); window += 1) {
-      const toMs = endMsOf(read, window);
-      if (toMs > untilMs) {
+    const counted = { stepMs, first: 0, counts: [] };
+    while (read.sums.length < windowsOf(read)) {
+      const task = windowTask(read, counted);
+      if (task.toMs === undefined || task.toMs > untilMs) {
         break;
       }
-      const asked = { fromMs: day.startMs, toMs, atLeast: [] };
-      const table = await requestSums(asked, calendar, (question) =>
-        client.query(question, signal),
-      );
+      const table = await requestSums(task, calendar, (question) => client.query(question, signal));
       keys = addKeys(keys, table);
       const sums = sumsOf(keys, table);
       read = { ...read, sums: [...read.sums, sums], customer: totalOf(sums) };
@@ -70,9 +67,8 @@ export async function writeBranchCache(
 
   const day = calendar.dayAt(Date.now());
   const past: BranchDay[] = [];
-  for (let before = day; past.length < HISTORY_DAYS;) {
-    before = calendar.dayBefore(before);
-    past.push(await read(before, PAST_WINDOW_MS));
+  for (const before of daysBefore(calendar, day)) {
+    past.unshift(await read(before, PAST_WINDOW_MS));
   }
   const today = await read(day, WINDOW_MS);
   service.close();
@@ -85,7 +81,8 @@ export async function writeBranchCache(
     observe() {},
   });
   const branches = { state: { ...NO_BRANCHES, keys, today, past }, restore() {} };
-  store.setSources(new BranchDays(store, () => [{ owner, branches }]));
+  const streamOf = registered.customer.streamOf.bind(registered.customer);
+  store.setSources(new Pasts(store, () => [{ owner, calendar, streams, streamOf, branches }]));
   await store.start();
   await store.stop();
 }

@@ -1,6 +1,6 @@
 /** Branches and doors that counted nobody while the others did. */
 import { expect, test } from 'vitest';
-import { findSilent } from '../../../src/counting/check/silent-keys.ts';
+import { findSilent } from '../../../src/counting/check/lately.ts';
 
 type Passes = Readonly<Record<string, number>>;
 

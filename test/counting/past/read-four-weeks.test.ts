@@ -1,0 +1,188 @@
+import { describe, expect, test } from 'vitest';
+import { ServiceError } from '../../../src/base/errors.ts';
+import type { AggregatedResponse } from '../../../src/base/model.ts';
+import { readFourWeeks } from '../../../src/counting/past/read-four-weeks.ts';
+import { learnDoors } from '../../../src/counting/occupancy/door-model.ts';
+import type { DoorModel } from '../../../src/counting/occupancy/door-model.ts';
+import { pastDays } from '../../../src/counting/past/past.ts';
+import type { Conventions } from '../../../src/simulator/conventions.ts';
+import { queryFrom } from '../../support/responses.ts';
+import type { Requested } from '../../support/responses.ts';
+import { CALENDAR } from '../../support/owner.ts';
+import {
+  fittingKeyTimes,
+  forcedAbove,
+  MINUTE_KEYS,
+  SimulatedPeople,
+} from '../../support/simulated-people.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Clocks are set back within the four weeks before. */
+const NOW_MS = Date.UTC(2026, 10, 18, 12);
+const TODAY = CALENDAR.dayAt(NOW_MS);
+const SOURCE = { stream: 'people', calendar: CALENDAR, keyTimes: 'local' } as const;
+const NO_MINUTES = { reason: 'malformed', message: 'the service returns no minutes' };
+
+/** 100 visits a day; every 25th exit is missed. Today and the 29th day before count differently. */
+function libraryOf(conventions: Partial<Conventions>): SimulatedPeople {
+  const service = new SimulatedPeople(conventions);
+  for (let day = -29; day <= 0; day++) {
+    for (let visit = 0; visit < 100; visit++) {
+      const inMs = TODAY.startMs + day * DAY_MS + (5 + (visit % 50) / 10) * HOUR_MS;
+      const outMs = inMs + (20 + visit) * 60_000;
+      const counted = day === 0 || day === -29 ? 0 : Number(visit % 25 > 0);
+      service.record(inMs, [1, 0]);
+      service.record(outMs, [0, counted]);
+    }
+  }
+  return service;
+}
+
+type Change = (response: AggregatedResponse, question: Requested) => AggregatedResponse;
+
+async function read(
+  conventions: Partial<Conventions>,
+  change: Change = (response) => response,
+): Promise<{ model: DoorModel; requests: Requested[] }> {
+  const service = libraryOf(conventions);
+  const requests: Requested[] = [];
+  const query = queryFrom(
+    (question) => change(service.respond(question, NOW_MS), question),
+    requests,
+  );
+  const keyTimes = fittingKeyTimes(conventions.minuteKey);
+  const past = await readFourWeeks({ ...SOURCE, query, keyTimes }, TODAY);
+  return { model: learnDoors(pastDays(past), past.weekday), requests };
+}
+
+describe('the doors are learned from the 28 days before today', () => {
+  test.each<[string, Partial<Conventions>]>([
+    ['by quarter', {}],
+    ['with local keys', { minuteKey: MINUTE_KEYS['local time'] }],
+    ['with keys in UTC', { minuteKey: MINUTE_KEYS['UTC without Z'] }],
+    ['with numbers as keys', { minuteKey: MINUTE_KEYS.seconds }],
+    ['if quarters lag', { quarterFreshness: 'nightly' }],
+  ])('%s', async (_, conventions) => {
+    const { model, requests } = await read(conventions);
+    expect(model.rejectedDays).toEqual([]);
+    expect(Math.exp(model.learnedLogRatio ?? NaN)).toBeCloseTo(100 / 96, 3);
+    expect(model.emptiesAtNight).toBe(true);
+    expect(requests.map(({ aggregation }) => aggregation)).toEqual(['day', 'quarter', 'minute']);
+  });
+
+  test('in shorter windows if the service forces another aggregation', async () => {
+    const { model, requests } = await read(forcedAbove(600));
+    expect(model).toEqual((await read({})).model);
+    expect(requests.length).toBeLessThan(40);
+  });
+
+  test('not at all if the service never answers by the minute', async () => {
+    await expect(read(forcedAbove(2))).rejects.toMatchObject(NO_MINUTES);
+  });
+
+  /** Changes the keys of a response by quarter, which are the starts of quarter-hours in seconds. */
+  function changed(keys: (of: readonly number[]) => readonly number[]): Change {
+    return (response, { aggregation }) => {
+      const changedKeys = keys(response.rows.map(({ key }) => Number(key)));
+      const rows = changedKeys.map((key, i) => ({ counts: [0, 0], ...response.rows[i], key }));
+      return aggregation === 'quarter' ? { ...response, rows } : response;
+    };
+  }
+
+  test.each<[string, readonly string[], (of: readonly number[]) => readonly number[]]>([
+    ['of which one cannot be parsed', ['minute'], (keys) => keys.with(9, NaN)],
+    ['within quarter-hours', ['minute'], (keys) => keys.map((key) => key + 60)],
+    ['of other days', ['minute'], (keys) => keys.map((key) => key - 400 * 86_400)],
+    ['of which half are within', [], (keys) => [...keys, ...keys.map((key) => key + 60)]],
+    [
+      'of which most are within',
+      ['minute'],
+      (keys) => [...keys, ...keys, 0].map((key, i) => (i < keys.length ? key : key + 60)),
+    ],
+  ])('by minute if quarters have keys %s', async (_, older, keys) => {
+    const conventions = { minuteKey: MINUTE_KEYS.seconds };
+    const { model, requests } = await read(conventions, changed(keys));
+    expect(model).toEqual((await read({})).model);
+    expect(requests.map(({ aggregation }) => aggregation).slice(0, 3 + older.length)).toEqual([
+      'day',
+      'quarter',
+      ...older,
+      'minute',
+    ]);
+  });
+});
+
+describe('a library that counted nobody for days', () => {
+  const ENTRY_MS = TODAY.startMs - 5 * DAY_MS + 6 * HOUR_MS + 7 * 60_000;
+  const EXIT_MS = ENTRY_MS - HOUR_MS;
+
+  async function readQuiet(
+    conventions: Partial<Conventions> = {},
+    daysWithCounts = 9,
+    change: Change = (response) => response,
+  ) {
+    const service = new SimulatedPeople(conventions);
+    for (let day = 0; day < daysWithCounts; day += 1) {
+      service.record(ENTRY_MS - day * DAY_MS, [1, 0]);
+      service.record(EXIT_MS - day * DAY_MS, [0, 1]);
+    }
+    const query = queryFrom((question) => change(service.respond(question, NOW_MS), question));
+    return readFourWeeks({ ...SOURCE, query }, TODAY);
+  }
+
+  const QUARTERS_MS = [ENTRY_MS - 7 * 60_000, EXIT_MS - 7 * 60_000];
+
+  test('has the minute in which it last counted anybody, and the quarter-hour of the other direction', async () => {
+    const past = await readQuiet();
+    expect(past.lastSeenMs).toEqual([ENTRY_MS, QUARTERS_MS[1]]);
+  });
+
+  test('has both minutes if two quarter-hours, which may be of a year, have rows', async () => {
+    expect((await readQuiet({}, 1))?.lastSeenMs).toEqual([ENTRY_MS, EXIT_MS]);
+  });
+
+  test('has the quarter-hours if three have rows', async () => {
+    const past = await readQuiet({}, 2, (response, { aggregation }) =>
+      aggregation === 'quarter' ? { ...response, rows: response.rows.slice(-3) } : response,
+    );
+    expect(past.lastSeenMs).toEqual([ENTRY_MS, QUARTERS_MS[1]]);
+  });
+
+  test('has the minute of entries if it never counted an exit', async () => {
+    const past = await readQuiet({}, 9, (response) => ({
+      ...response,
+      rows: response.rows.map((row) => ({ ...row, counts: [row.counts[0] ?? 0, 0] })),
+    }));
+    expect(past.lastSeenMs).toEqual([ENTRY_MS, undefined]);
+  });
+
+  test.each<[string, (response: AggregatedResponse) => AggregatedResponse]>([
+    [
+      'no response',
+      () => {
+        throw new ServiceError('unreachable', 'closed');
+      },
+    ],
+    ['a response by day', (response) => ({ ...response, aggregation: 'day' })],
+    [
+      'other keys',
+      ({ rows, ...own }) => ({ ...own, rows: rows.map((row) => ({ ...row, key: 'x' })) }),
+    ],
+  ])('has the quarter-hours if its minutes have %s', async (_, change) => {
+    const past = await readQuiet({}, 9, (response, { aggregation, from }) =>
+      aggregation === 'minute' && from.includes('T10:') ? change(response) : response,
+    );
+    expect(past.lastSeenMs).toEqual(QUARTERS_MS);
+  });
+
+  test('has an empty past if it never counted anybody', async () => {
+    const past = await readQuiet({}, 0);
+    expect(past).toMatchObject({ days: 28, sums: [0, 0], lastSeenMs: [undefined, undefined] });
+  });
+
+  test('has no past if its keys cannot be read', async () => {
+    const read = readQuiet({ minuteKey: { form: 'opaque' } });
+    await expect(read).rejects.toThrow(/^minute keys unreadable: "bucket \w+"$/);
+  });
+});
