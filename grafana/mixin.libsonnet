@@ -4,22 +4,12 @@ local rules = import 'rules.json';
 
 {
   _config+:: {
-    // With prometheus/rules/devices.yml, for customers with `breakdowns: [device]`.
-    deviceRules: false,
-    // Where the alerts' runbook_url and dashboard_url lead to.
-    docsUrl: 'https://library-stats-exporter.example.org',
-    grafanaUrl: 'https://grafana.example.org',
+    // The page that has a section for each alert: where runbook_url leads to.
+    runbooksUrl: 'https://library-stats-exporter.example.org/docs/alerts.md',
   },
 
-  local config = self._config,
-  local groups(main, ofKind) =
-    rules[main] + if config.deviceRules then std.filter(ofKind, rules.devices) else [],
-  local hasAlerts(group) = std.objectHas(group.rules[0], 'alert'),
-  local linked(name, text) = std.strReplace(
-    std.strReplace(text, 'https://library-stats-exporter.example.org', config.docsUrl),
-    'https://grafana.example.org',
-    config.grafanaUrl
-  ),
+  local runbook(rule) =
+    { annotations+: { runbook_url: $._config.runbooksUrl + '#' + std.asciiLower(rule.alert) } },
 
   grafanaDashboardFolder:: 'Library',
   grafanaDashboards+:: {
@@ -32,16 +22,9 @@ local rules = import 'rules.json';
   },
   prometheusAlerts+:: {
     groups+: [
-      group {
-        rules: [
-          rule { annotations: std.mapWithKey(linked, rule.annotations) }
-          for rule in group.rules
-        ],
-      }
-      for group in groups('alerts', hasAlerts)
+      group { rules: [rule + runbook(rule) for rule in group.rules] }
+      for group in rules.alerts
     ],
   },
-  prometheusRules+:: {
-    groups+: groups('recording', function(group) !hasAlerts(group)),
-  },
+  prometheusRules+:: { groups+: rules.recording },
 }

@@ -81,7 +81,7 @@ test('demo prints its status page and how to load its past, reloads at SIGHUP, a
   const [, config = '', others = ''] =
     /npm start --silent -- backfill --config\.file=(\S+) (.+)$/m.exec(terminal.out) ?? [];
   expect(existsSync(config)).toBe(true);
-  expect(terminal.out).toMatch(/^  riverside     LibraryDeviceSilent after 40 minutes: /m);
+  expect(terminal.out).toMatch(/^  riverside     LibraryDoorSilent after 40 minutes: /m);
   expect(terminal.out).not.toContain('old-town');
   expect(others).toBe(`--from=-35d --to=-1m --instance=${address} --output=demo-past`);
   terminal.hangups.forEach((hangup) => hangup());

@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { RULE_FILES, groupsOf } from '../prometheus/rules.ts';
+import { groupsOf, readAlerts } from '../prometheus/rules.ts';
 import { debianProgram, run } from './support/processes.ts';
 
 const DASHBOARDS = new URL('../../grafana/dashboards/', import.meta.url);
@@ -14,7 +14,7 @@ const MIXIN = z.object({
   prometheusRules: RULES,
 });
 
-test('it has every dashboard, by the name of its file, and the rules without those for devices', () => {
+test('it has every dashboard, by the name of its file, and the rules', () => {
   const { grafanaDashboards, prometheusAlerts, prometheusRules } = evaluated('{}');
   const dashboards = readdirSync(DASHBOARDS).map((name) => [
     name,
@@ -25,19 +25,12 @@ test('it has every dashboard, by the name of its file, and the rules without tho
   expect(prometheusRules.groups).toMatchObject(groupsOf('rules/recording.yml'));
 });
 
-test('it has the rules for devices if they are configured', () => {
-  const { prometheusAlerts, prometheusRules } = evaluated('{ _config+:: { deviceRules: true } }');
-  const names = [...prometheusRules.groups, ...prometheusAlerts.groups].map(({ name }) => name);
-  const all = RULE_FILES.flatMap(groupsOf).map(({ name }) => name);
-  expect(names.toSorted()).toEqual(all.toSorted());
-});
-
-test('links lead to the hosts that are configured', () => {
-  const { prometheusAlerts } = evaluated(
-    "{ _config+:: { docsUrl: 'https://docs.test', grafanaUrl: 'https://grafana.test' } }",
+test('each alert links to its runbook, on the page that is configured', () => {
+  const { prometheusAlerts } = evaluated("{ _config+:: { runbooksUrl: 'https://docs.test/alerts' } }");
+  const links = JSON.stringify(prometheusAlerts).match(/(?<="runbook_url":")[^"]+/g);
+  expect(links).toEqual(
+    readAlerts().map(({ alert }) => `https://docs.test/alerts#${alert.toLowerCase()}`),
   );
-  const hosts = JSON.stringify(prometheusAlerts).match(/(?<="https:\/\/)[^/"]+/g);
-  expect(new Set(hosts)).toEqual(new Set(['docs.test', 'grafana.test']));
 });
 
 /** What users of the mixin get, who add an object to it. */

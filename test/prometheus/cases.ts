@@ -2,6 +2,7 @@
  * What every alert is tested for: a library and its exporter with one thing changed, the alerts that
  * fire, and when. No other alert may fire in the whole case.
  */
+import { PROBLEM_KINDS } from '../../src/counting/problems.ts';
 import { DAY, HOUR, now, stopsAt, until, withLabel, withRestarts } from './scenario.ts';
 import type { Scenario, Value } from './scenario.ts';
 
@@ -23,26 +24,10 @@ const PEOPLE_ACCEPTED = 'library_values_accepted_timestamp_seconds{stream="peopl
 const LOGINS_ACCEPTED = 'library_values_accepted_timestamp_seconds{stream="logins"}';
 const PEOPLE_UP = 'library_up{stream="people"}';
 const LOGINS_UP = 'library_up{stream="logins"}';
-const IN = 'library_people_entered_total';
-const OUT = 'library_people_exited_total';
-const IN_TODAY = 'library_people_entered_today';
-const OUT_TODAY = 'library_people_exited_today';
-const LOGINS_TODAY = 'library_logins_today';
-const SEEN = 'library_people_last_seen_timestamp_seconds';
-const LOGIN_SEEN = 'library_logins_last_seen_timestamp_seconds';
-const INSIDE = 'library_occupancy_people';
-const OPEN = 'library_open';
 const EXCESS_IN = 'library_count_excess{counter="people_entered"}';
-const EXPECTED = 'library_people_expected_since_last_seen';
-const EXPECTED_IN = 'library_people_direction_expected_since_last_seen{direction="in"}';
-const EXPECTED_OUT = 'library_people_direction_expected_since_last_seen{direction="out"}';
-const USUAL_TODAY = 'library_people_entered_usual_today';
-const EXPECTED_LOGINS = 'library_logins_expected_since_last_seen';
-const OPEN_SINCE = 'library_open_seconds_since_last_seen';
-const RATIO = 'library_door_count_ratio';
 const BUILD = 'library_exporter_build_info';
 
-/** A library that is open all the time, one person a minute each way, one login in two minutes. */
+/** A library that is open all the time, one person a minute. */
 export const WELL: Scenario = {
   up: 1,
   process_start_time_seconds: 0,
@@ -65,46 +50,16 @@ export const WELL: Scenario = {
   library_credentials_valid: 1,
   library_period_start_timestamp_seconds: 0,
   library_utc_offset_seconds: 0,
-  [IN]: total,
-  [OUT]: total,
-  [IN_TODAY]: today,
-  [OUT_TODAY]: today,
-  [LOGINS_TODAY]: loginsToday,
-  [SEEN]: now,
-  [LOGIN_SEEN]: now,
-  [INSIDE]: 10,
-  library_capacity_people: 100,
-  [OPEN]: 1,
+  'library_site_info{name=""}': 1,
+  library_people_entered_today: today,
+  library_people_entered_hour: 60,
+  library_people_entered_usual_hour: 60,
+  library_open: 1,
   [EXCESS_IN]: 0,
   'library_count_excess{counter="people_exited"}': 0,
   'library_count_excess{counter="logins"}': 0,
-  [EXPECTED]: 0,
-  [EXPECTED_IN]: 0,
-  [EXPECTED_OUT]: 0,
-  [EXPECTED_LOGINS]: 0,
-  library_people_entered_usual_hour: 60,
-  [OPEN_SINCE]: 0,
 };
 
-/** Nobody passes after minute 60; patrons still log in. */
-const DEAD: Scenario = {
-  [IN]: stopsAt(60, total),
-  [OUT]: stopsAt(60, total),
-  [IN_TODAY]: stopsAt(60, today),
-  [OUT_TODAY]: stopsAt(60, today),
-  [SEEN]: stopsAt(60, now),
-  [EXPECTED]: missed(2),
-  [OPEN_SINCE]: (minute) => 60 * Math.max(0, minute - 60),
-};
-/** Another library, with what the alert reads. */
-const DEAD_DOOR: Scenario = { ...DEAD, [LOGIN_SEEN]: now };
-/** Nobody logs in after minute 60. */
-const NO_LOGINS: Scenario = {
-  [LOGINS_TODAY]: stopsAt(60, loginsToday),
-  [LOGIN_SEEN]: stopsAt(60, now),
-};
-/** What the exporter does not know before it has read the history. */
-const NO_USUAL = without(/expected|usual|since_last_seen/);
 /** Polls of a customer fail after minute 60. */
 const PEOPLE_STOPS: Scenario = {
   [PEOPLE_POLL]: stopsAt(60, now),
@@ -130,18 +85,6 @@ const NEVER_POLLED: Scenario = {
 const OTHERS_ARE_WELL: Scenario = {
   ...of('b', { [PEOPLE_UP]: 1 }),
   ...of('c', { [PEOPLE_UP]: 1 }),
-};
-/** Almost half of the passes of the month are those of a device that has counted nobody today. */
-const DEAD_DEVICE: Scenario = {
-  'library_site_info{branch="101",name="Hall"}': 1,
-  'library_device_people_entered_total{device="1"}': (minute) => 1_000 + minute,
-  'library_device_people_exited_total{device="1"}': (minute) => 4_500 + minute,
-  'library_device_people_entered_total{device="2"}': 4_000,
-  'library_device_people_exited_total{device="2"}': 500,
-  'library_device_people_entered_today{device="1"}': today,
-  'library_device_people_exited_today{device="1"}': today,
-  'library_device_people_entered_today{device="2"}': 0,
-  'library_device_people_exited_today{device="2"}': 0,
 };
 /** No exporter at all. */
 const NOTHING = without(/./);
@@ -174,10 +117,6 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     },
     { LibraryExporterDown: 70 },
   ],
-  'the exporter restarts every ten minutes': [
-    { process_start_time_seconds: (minute) => (minute % 10 > 4 ? undefined : 600 * (minute / 10)) },
-    { LibraryExporterRestarting: 35 },
-  ],
   'one of two shards is missing': [
     {
       ...SHARDS,
@@ -193,21 +132,9 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     },
     {},
   ],
-  'a third process of two shards': [
-    {
-      ...SHARDS,
-      'library_exporter_shard_info{shard="1",shards="2",instance="b"}': 1,
-      'library_exporter_shard_info{shard="",shards="2",instance="c"}': (minute) =>
-        minute < 60 ? undefined : 1,
-    },
-    { LibraryShardsExceeded: 75 },
-  ],
   'a third process does not stand for a missing shard': [
-    {
-      ...SHARDS,
-      'library_exporter_shard_info{shard="",shards="2",instance="c"}': 1,
-    },
-    { LibraryShardsMissing: 15, LibraryShardsExceeded: 15 },
+    { ...SHARDS, 'library_exporter_shard_info{shard="",shards="2",instance="c"}': 1 },
+    { LibraryShardsMissing: 15 },
   ],
   '39 of 40 customers are gone after a reload': [
     { library_exporter_customers: until(60, 40, 1) },
@@ -283,7 +210,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     { LibraryDataStale: 95 },
   ],
   'polls succeed, but no values are accepted any more': [
-    { ...DEAD, ...NO_USUAL, [PEOPLE_ACCEPTED]: stopsAt(60, now) },
+    { [PEOPLE_ACCEPTED]: stopsAt(60, now) },
     { LibraryDataStale: 85 },
   ],
   'polls have succeeded since the start, but no values were accepted': [
@@ -325,18 +252,6 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     },
     { LibraryPollsFailing: 210 },
   ],
-  'a third of the polls are skipped': [
-    { 'library_polls_skipped_total{stream="people"}': (minute) => minute / 2 },
-    { LibraryPollsSkipped: 20 },
-  ],
-  'the minutes cannot be read': [
-    { [INSIDE]: null, [SEEN]: null, ...NO_USUAL },
-    { LibraryMinutesUnknown: 60 },
-  ],
-  'the service is ninety minutes late, the counters rise': [
-    { [SEEN]: late, [LOGIN_SEEN]: late, [EXPECTED]: 60 },
-    { LibraryDataDelayed: 95 },
-  ],
   'a counter is 500 above the total, the exporter restarts every eleven hours': [
     { [EXCESS_IN]: withRestarts(500) },
     { LibraryCounterExcess: 24 * HOUR + 5 },
@@ -344,184 +259,39 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   'a counter is one above the total for two days': [{ [EXCESS_IN]: 1 }, {}, 60],
   'a counter of a large library is 50 above the total': [{ [EXCESS_IN]: 50 }, {}, 60],
 
-  // Nobody is counted.
-  'a door dies': [DEAD, { LibraryZeroTraffic: 145 }],
-  'the library closes early: nobody logs in either': [{ ...DEAD, ...NO_LOGINS }, {}, 12],
-  'nobody comes or logs in for thirteen hours of opening': [
-    { ...DEAD, ...NO_LOGINS },
-    { LibraryZeroTraffic: 14 * HOUR + 10 },
+  // The exporter decides.
+  'a library has every problem from minute 60 to 240': [
+    Object.fromEntries(PROBLEM_KINDS.map((kind) => [problem(kind), between(60, 240, 3_600, undefined)])),
+    {
+      LibraryZeroTraffic: [65, 275],
+      LibraryDirectionSilent: [70, 275],
+      LibraryDoorSilent: [90, 275],
+      LibraryZeroLogins: [70, 275],
+      LibraryOverCapacity: [65, 255],
+      LibraryMinutesUnreadable: [120, 240],
+      LibraryDirectionsUnbalanced: [90, 245 + DAY],
+      LibraryDoorRatioOff: [90, 245 + DAY],
+    },
   ],
-  'a holiday without opening hours': [
-    { ...DEAD, ...NO_LOGINS, [OPEN]: null, [OPEN_SINCE]: null },
-    {},
-    40,
-  ],
-  'a door dies, and the polls of logins fail': [
-    { ...DEAD, ...NO_LOGINS, ...OTHERS_ARE_WELL, ...LOGINS_STOPS },
-    { LibraryDataStale: 85, LibraryZeroTraffic: 14 * HOUR + 10 },
-  ],
-  'a door dies, and the polls fail': [
-    { ...DEAD, ...OTHERS_ARE_WELL, ...PEOPLE_STOPS, [EXPECTED]: until(75, 0, undefined) },
-    { LibraryDataStale: 85 },
-  ],
-  'another exporter sees people': [
-    { ...DEAD, ...NO_LOGINS, ...atB({ [SEEN]: now, [EXPECTED]: 0, [OPEN_SINCE]: 0 }) },
-    {},
-    20,
-  ],
-  'somebody passes again': [
-    { ...DEAD, [SEEN]: until(300, 3_600, now), [EXPECTED]: until(300, missed(2), 0) },
-    { LibraryZeroTraffic: [145, 330] },
-  ],
-  'the history is not read': [{ ...DEAD, ...NO_USUAL }, {}, 30],
-  'a door has been dead for a day when Prometheus starts': [
-    { ...DEAD, [IN]: 5_000, [SEEN]: -90_000, [EXPECTED]: 500 },
+  'of two exporters, one does not answer for a time, and a branch is dead': [
+    {
+      ...ofBranch('101', { [problem('nobody_counted')]: 3_600 }),
+      ...atB(ofBranch('101', { [problem('nobody_counted')]: between(90, 200, undefined, 3_600) })),
+    },
     { LibraryZeroTraffic: 5 },
   ],
-  'a branch is dead while another one counts': [
-    { ...ofBranch('101', DEAD), ...ofBranch('102', { [SEEN]: now, [EXPECTED]: 0 }) },
-    { LibraryZeroTraffic: 145 },
-  ],
-  'a branch is dead, and another one has counted nobody for an hour: both may be closed': [
-    {
-      ...ofBranch('101', { ...DEAD, [EXPECTED]: missed(0.05), [OPEN_SINCE]: null }),
-      ...ofBranch('102', { [SEEN]: stopsAt(80, now), [EXPECTED]: 0 }),
-    },
-    {},
-    12,
-  ],
-  'two branches of three are dead: half of the others count': [
-    {
-      ...ofBranch('101', { ...DEAD, [OPEN_SINCE]: null }),
-      ...ofBranch('102', { ...DEAD, [OPEN_SINCE]: null }),
-      ...ofBranch('103', { [SEEN]: now, [EXPECTED]: 0 }),
-    },
-    { LibraryZeroTraffic: 145 },
-  ],
-  'one branch of four counts: the others may be closed, whoever logs in': [
-    {
-      ...ofBranch('101', { ...DEAD, [OPEN_SINCE]: null }),
-      ...ofBranch('102', { ...DEAD, [EXPECTED]: 0, [OPEN_SINCE]: null }),
-      ...ofBranch('103', { ...DEAD, [EXPECTED]: 0, [OPEN_SINCE]: null }),
-      ...ofBranch('104', { [SEEN]: now, [EXPECTED]: 0 }),
-      ...of('county', { [LOGIN_SEEN]: (minute) => now(minute) + 1_000 }),
-    },
-    {},
-    12,
-  ],
-  'a branch is dead since a holiday, and its day has not begun yet when another one counts': [
-    {
-      ...ofBranch('101', { ...DEAD, [USUAL_TODAY]: until(400, 4, 5), [OPEN_SINCE]: null }),
-      ...ofBranch('102', { [SEEN]: now, [EXPECTED]: 0 }),
-    },
-    { LibraryZeroTraffic: 405 },
-  ],
-  'nobody is counted in any branch, but patrons log in': [
-    { ...ofBranch('101', DEAD), ...ofBranch('102', DEAD), ...of('county', { [LOGIN_SEEN]: now }) },
-    { LibraryZeroTraffic: 145 },
-  ],
-  'nobody is counted in the only branch, but patrons log in': [
-    {
-      ...ofBranch('101', { ...DEAD, [OPEN_SINCE]: null }),
-      ...of('county', { [LOGIN_SEEN]: now }),
-    },
-    { LibraryZeroTraffic: 145 },
-  ],
+  'four libraries of six are silent at once': [silent('b', 'c', 'd', 'e'), { LibraryZeroTraffic: 65 }],
   'five libraries of six are silent at once': [
-    {
-      ...DEAD,
-      ...of('b', DEAD_DOOR),
-      ...of('c', DEAD_DOOR),
-      ...of('d', DEAD_DOOR),
-      ...of('e', DEAD_DOOR),
-      ...of('f', { [EXPECTED]: 0 }),
-    },
-    { LibraryZeroTraffic: 145, LibraryManySilent: 150 },
-  ],
-
-  // A part of the traffic.
-  'nobody is counted in, people are counted out': [
-    { [EXPECTED_IN]: missed(1) },
-    { LibraryDirectionSilent: 155 },
-  ],
-  'nobody is counted out, people are counted in': [
-    { [EXPECTED_OUT]: missed(1) },
-    { LibraryDirectionSilent: 155 },
+    silent('b', 'c', 'd', 'e', 'f'),
+    { LibraryZeroTraffic: 65, LibraryManySilent: 66 },
   ],
   'a tenth of the usual people come in': [
-    { [IN_TODAY]: (minute) => 100 + minute / 10 },
+    { library_people_entered_hour: until(60, 60, 6) },
     { LibraryFarBelowUsual: 120 },
   ],
-  'half of the usual people come in': [{ [IN_TODAY]: (minute) => 100 + minute / 2 }, {}],
-  'nobody logs in while people come': [
-    { ...NO_LOGINS, [EXPECTED_LOGINS]: missed(0.5) },
-    { LibraryZeroLogins: 165 },
-  ],
-
-  // Who is inside.
-  'more people are inside than the library may hold': [
-    { [INSIDE]: between(60, 120, 101, 10) },
-    { LibraryOverCapacity: [65, 130] },
-  ],
-  'the raw difference is above the capacity, the estimate is not': [
-    { [INSIDE]: 150, library_occupancy_estimate_lower_people: 90 },
-    {},
-  ],
-  'the capacity is surely exceeded': [
-    { library_occupancy_estimate_lower_people: until(60, 90, 101) },
-    { LibraryOverCapacity: 65 },
-  ],
-  'more people are inside than it may hold, but it is closed': [{ [INSIDE]: 150, [OPEN]: 0 }, {}],
-  'entries and exits differ by more than can be learned': [
-    { 'library_door_suspect{kind="unbalanced"}': until(60, 0, 1) },
-    { LibraryEntriesExitsDrift: 90 },
-  ],
-  'the ratio of the doors is off for two days': [
-    { [RATIO]: until(60, 1, 1.15), library_door_count_ratio_stddev: 0.02 },
-    { LibraryDoorRatioOff: 49 * HOUR + 30 },
-    72,
-  ],
-  'the ratio of the doors is off, but not well known': [
-    { [RATIO]: 1.15, library_door_count_ratio_stddev: 0.1 },
-    {},
-    72,
-  ],
-  'the ratio of the doors moves within a week': [
-    { [RATIO]: until(8 * DAY, 0.95, 1.06), library_door_count_ratio_stddev: 0.02 },
-    { LibraryDoorRatioMoved: 8 * DAY + HOUR },
-  ],
-
-  // Devices.
-  'one of two devices is silent for three hours': [
-    {
-      'library_device_people_entered_total{device="1"}': (minute) => minute,
-      'library_device_people_exited_total{device="1"}': (minute) => minute,
-      'library_device_people_entered_total{device="2"}': stopsAt(60, (minute) => minute),
-      'library_device_people_exited_total{device="2"}': stopsAt(60, (minute) => minute),
-      'customer_device:library_device_people:share1w{device="1"}': 0.5,
-      'customer_device:library_device_people:share1w{device="2"}': 0.5,
-    },
-    { LibraryDeviceSilent: 270 },
-  ],
-  'a device of the only branch has been dead since yesterday when the rules are installed': [
-    DEAD_DEVICE,
-    { LibraryDeviceSilent: 30 },
-  ],
-  'its alert ends after a week of recordings in which it counted nobody': [
-    DEAD_DEVICE,
-    { LibraryDeviceSilent: [HOUR, 7 * DAY + 3 * HOUR] },
-    9 * 24,
-  ],
-  'it counted somebody today': [
-    { ...DEAD_DEVICE, 'library_device_people_exited_today{device="2"}': 1 },
-    {},
-  ],
-  'a device that is rarely used counts nobody on the first day': [
-    { ...DEAD_DEVICE, 'library_device_people_entered_total{device="2"}': 0 },
-    {},
-  ],
-  'a device counts nobody on the first day, but may be in a branch that is closed': [
-    { ...DEAD_DEVICE, 'library_site_info{branch="102",name="Annex"}': 1 },
+  'half of the usual people come in': [{ library_people_entered_hour: until(60, 60, 30) }, {}],
+  'a tenth of the usual people come in, but it was closed': [
+    { library_people_entered_hour: until(60, 60, 6), library_open: until(60, 1, 0) },
     {},
   ],
 };
@@ -557,24 +327,19 @@ function without(names: RegExp): Scenario {
   return Object.fromEntries(removed.map((series) => [series, null]));
 }
 
-/** What is usual from the end of the quarter-hour of minute 60 until an hour ago. */
-function missed(perMinute: number): (minute: number) => number {
-  return (minute) => perMinute * Math.max(0, minute - 60 - 75);
+/** Libraries of which nobody is counted from minute 60 on. */
+function silent(...customers: readonly string[]): Scenario {
+  const since = { [problem('nobody_counted')]: until(60, () => undefined, 3_600) };
+  return Object.assign(
+    {},
+    ...customers.map((customer) => of(customer, { ...since, 'library_site_info{name=""}': 1 })),
+  ) as Scenario;
 }
 
-/** Time of ninety minutes ago. */
-function late(minute: number): number {
-  return now(Math.max(0, minute - 90));
-}
-
-function total(minute: number): number {
-  return 5_000 + minute;
+function problem(kind: string): string {
+  return `library_problem_start_timestamp_seconds{problem="${kind}"}`;
 }
 
 function today(minute: number): number {
   return 100 + minute;
-}
-
-function loginsToday(minute: number): number {
-  return 20 + minute / 2;
 }
