@@ -1,6 +1,6 @@
 /**
  * Loaded into a measured process with --import: reports how long its event loop was kept from a timer
- * of 5 ms at the longest, that time included, since the report before. At `hurry`, histories are read one
+ * of 5 ms at the longest, that time included, since the report before. At `hurry`, pasts are read one
  * after the other, not over an hour.
  */
 import { monitorEventLoopDelay } from 'node:perf_hooks';

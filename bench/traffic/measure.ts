@@ -13,7 +13,7 @@ export interface TrafficSettings {
   readonly rounds: number;
   readonly roundSeconds: number;
   readonly scrapeEverySeconds: number;
-  /** Whether to wait until the histories of all customers are read, and to measure again. */
+  /** Whether to wait until the pasts of all customers are read, and to measure again. */
   readonly atRest: boolean;
 }
 
@@ -60,7 +60,7 @@ export async function measureTraffic(
     const firstHour = await measureRounds(polled, settings, progress);
     let atRest: readonly Round[] = [];
     if (settings.atRest) {
-      await untilHistoriesAreRead(polled, settings, progress);
+      await untilPastsAreRead(polled, settings, progress);
       atRest = await measureRounds(polled, settings, progress);
     }
     const skipped = (await skippedPolls(polled)) - skippedBefore;
@@ -68,7 +68,7 @@ export async function measureTraffic(
     progress(`traffic: ${skipped} polls skipped, ${rssMiB.toFixed(0)} MiB`);
     return [
       ...sweep,
-      ...rowsOf(firstHour, settings, 'while histories are read', MAX_RATIO_OF_FIRST_HOUR),
+      ...rowsOf(firstHour, settings, 'while pasts are read', MAX_RATIO_OF_FIRST_HOUR),
       ...(atRest.length > 0 ? rowsOf(atRest, settings, 'at rest', MAX_RATIO_AT_REST) : []),
       {
         bar: `Skipped polls of all these`,
@@ -103,8 +103,8 @@ export async function measureDelay(
   }
 }
 
-/** Two histories a customer, which otherwise take an hour. */
-async function untilHistoriesAreRead(
+/** Two pasts a customer, which otherwise take an hour. */
+async function untilPastsAreRead(
   { daemon, url }: PolledDaemon,
   { customers }: TrafficSettings,
   progress: Progress,
@@ -115,7 +115,7 @@ async function untilHistoriesAreRead(
     const { body } = await fetched(`${url}/metrics`);
     const series = /^library_(people_entered_usual_today|logins_expected_since_last_seen)\{/gm;
     read = body.toString().match(series)?.length ?? 0;
-    progress(`histories: ${read} of ${2 * customers}`);
+    progress(`pasts: ${read} of ${2 * customers}`);
   }
 }
 
@@ -288,7 +288,7 @@ function delayRow(
   delaysMs: readonly number[],
   settings: TrafficSettings,
   limitMs: number,
-  when = 'while histories are read',
+  when = 'while pasts are read',
 ): Measured {
   const medianMs = medianOf(delaysMs);
   const { customers } = settings;

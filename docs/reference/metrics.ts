@@ -48,9 +48,8 @@ ${CUSTOMER_FAMILIES.map(familyText).join('\n')}
 
 ## Branches, clients and devices
 
-Only for customers with \`breakdowns\`; \`library_branch_info\` also for those with \`branches\`. They are parts of
-the sums above, and have the label \`customer\` and that of the breakdown. A key of the previous counting period is 0 from the first accepted poll of the
-new one on.
+Only for customers with \`breakdowns\`. They are parts of the sums above, and have the label \`customer\` and that of
+the breakdown. A key of the previous counting period is 0 from the first accepted poll of the new one on.
 
 ${breakdownFamilies(new Set(BREAKDOWNS)).map(familyText).join('\n')}
 
@@ -88,7 +87,7 @@ function ownMetrics(): readonly Own[] {
 }
 
 function familyText({ name, type, help, labels, absent }: Family): string {
-  const shown = name === 'library_customer_info' ? ', and those under `labels`' : '';
+  const shown = name === 'library_site_info' ? ', and those under `labels`' : '';
   const own = labels.length === 0 ? '' : `; labels ${listed(labels)}${shown}`;
   return `### \`${name}\`
 

@@ -10,7 +10,7 @@ test.concurrent.for(Object.entries(ALERT_CASES))('%s', async ([, [change, fires,
   const scenario = { ...WELL, ...change };
   const needed = Math.max(4 * HOUR, ...Object.values(fires).flat()) + 2 * HOUR;
   const lastMinute = hours === undefined ? needed : hours * HOUR;
-  const step = lastMinute > 8 * DAY ? 60 : 5;
+  const step = lastMinute > 8 * DAY ? 60 : lastMinute > 2 * DAY ? 15 : 5;
   // Where a scenario has the series of a recording, the recording is left out.
   const given = new Set(Object.keys(scenario).map((series) => series.replace(/\{.*/, '')));
   const recordings = readRecordings().filter(({ record }) => !given.has(record));
