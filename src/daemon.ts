@@ -8,6 +8,7 @@ import type { WebConfig } from './base/web-config.ts';
 import type { LoadedConfig } from './config/load.ts';
 import type { LoadResult } from './config/reader.ts';
 import type { Config } from './config/types.ts';
+import type { Customer } from './counting/customer.ts';
 import { HighWaterMarks } from './counting/high-water-marks.ts';
 import { shardOf } from './customers.ts';
 import { Exporter } from './exporter.ts';

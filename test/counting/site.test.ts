@@ -483,7 +483,7 @@ describe('a building that counts nobody', () => {
 
   test('has a silent device by its share of the month, since the start of a day without counts', () => {
     const library = started(TODAY);
-    library.breakdowns.configure({ breakdowns: ['device'], branchNames: {} });
+    library.breakdowns.configure(['device']);
     poll(library, 600, passes(240, 600, [5, 5]));
     const snapshot = {
       period: NOVEMBER,

@@ -57,8 +57,5 @@ test.each<readonly [string, () => Promise<string | undefined>]>([
 /** At the hours and on the days that the demo names, there is only the one of the library that never closes. */
 function announcedAlerts(): readonly string[] {
   const { hour } = Temporal.Now.zonedDateTimeISO('Europe/Copenhagen').subtract({ hours: 4 });
-  return [
-    ...(hour < 3 ? [] : ['LibraryDoorSilent riverside']),
-    'LibraryZeroTraffic old-town',
-  ];
+  return [...(hour < 3 ? [] : ['LibraryDoorSilent riverside']), 'LibraryZeroTraffic old-town'];
 }

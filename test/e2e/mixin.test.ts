@@ -26,7 +26,9 @@ test('it has every dashboard, by the name of its file, and the rules', () => {
 });
 
 test('each alert links to its runbook, on the page that is configured', () => {
-  const { prometheusAlerts } = evaluated("{ _config+:: { runbooksUrl: 'https://docs.test/alerts' } }");
+  const { prometheusAlerts } = evaluated(
+    "{ _config+:: { runbooksUrl: 'https://docs.test/alerts' } }",
+  );
   const links = JSON.stringify(prometheusAlerts).match(/(?<="runbook_url":")[^"]+/g);
   expect(links).toEqual(
     readAlerts().map(({ alert }) => `https://docs.test/alerts#${alert.toLowerCase()}`),

@@ -169,7 +169,9 @@ test('after a start, only the dead doors are notified of, and nothing else is ev
       ) as string,
     },
   });
-  expect(branch?.annotations['description']).toMatch(/^Lighthouse \(203\), harbour-point has counted/);
+  expect(branch?.annotations['description']).toMatch(
+    /^Lighthouse \(203\), harbour-point has counted/,
+  );
   const [scraped] = await prometheus.samples('library_exporter_build_info[10m]');
   // Before the first scrape, the exporter is absent; then it reads the first totals, for which its polls wait.
   const fromSeconds = (scraped?.atSeconds[0] ?? NaN) + 15;

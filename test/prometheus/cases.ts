@@ -261,7 +261,9 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
 
   // The exporter decides.
   'a library has every problem from minute 60 to 240': [
-    Object.fromEntries(PROBLEM_KINDS.map((kind) => [problem(kind), between(60, 240, 3_600, undefined)])),
+    Object.fromEntries(
+      PROBLEM_KINDS.map((kind) => [problem(kind), between(60, 240, 3_600, undefined)]),
+    ),
     {
       LibraryZeroTraffic: [65, 275],
       LibraryDirectionSilent: [70, 275],
@@ -280,7 +282,10 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
     },
     { LibraryZeroTraffic: 5 },
   ],
-  'four libraries of six are silent at once': [silent('b', 'c', 'd', 'e'), { LibraryZeroTraffic: 65 }],
+  'four libraries of six are silent at once': [
+    silent('b', 'c', 'd', 'e'),
+    { LibraryZeroTraffic: 65 },
+  ],
   'five libraries of six are silent at once': [
     silent('b', 'c', 'd', 'e', 'f'),
     { LibraryZeroTraffic: 65, LibraryManySilent: 66 },
@@ -301,9 +306,10 @@ function between(
   from: number,
   to: number,
   inside: Value | undefined,
-  outside: Value,
+  outside: Value | undefined,
 ): (minute: number) => number | undefined {
-  return until(from, outside, until(to, inside ?? (() => undefined), outside));
+  const absent = () => undefined;
+  return until(from, outside ?? absent, until(to, inside ?? absent, outside));
 }
 
 /** Series of another exporter. */

@@ -2,9 +2,12 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { NO_ESTIMATE } from '../../src/counting/customer-metrics.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
+import { CustomerRegistry } from '../../src/customers.ts';
 import type { CustomerStatus } from '../../src/web/status-row.ts';
 import { renderStatusPage } from '../../src/web/status-page.ts';
 import type { StatusData } from '../../src/web/status-page.ts';
+import { configWith, load } from '../config/folder.ts';
 import { NOW_MS } from '../metrics/fixtures.ts';
 import {
   CLOSED,
