@@ -57,7 +57,8 @@ const MISSED_SCRAPES = 0.03;
 const UNKNOWN_BRANCH = 999_999;
 /** What may be polled of a customer. */
 const STREAMS = [['people', 'logins'], ['people'], ['logins']] as const;
-const KILLS = ['kill', 'kill, lost file'] as const;
+/** Incidents that may end a process. */
+const KILLS = ['kill', 'kill, lost file', 'clock wrong for a while'] as const;
 
 export async function runSeed(seed: number, options?: RunOptions): Promise<RunResult> {
   return runEnvironment(drawEnvironment(seed), options);

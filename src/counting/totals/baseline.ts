@@ -294,10 +294,12 @@ export function createBaseline(
     minutes: todaysMinutes && minutesWithoutRecent(context, day, recentAtBaseline, todaysMinutes),
   };
   const isStable = recentBefore.aggregation === aggregation && areEqual(recentBefore.sums, sums);
+  // The clock was set back during the poll: nobody would be counted until the window starts.
+  const isOfFuture = window.startMs > atMs;
   // Two empty responses for a window in which the day has counts: all of them would be added later.
   const lastSeenMs = baseline.minutes && lastSeenIn(baseline.minutes, atMs + 1);
   const hasMissedCounts = isZero(sums) && lastSeenMs !== undefined && lastSeenMs >= window.startMs;
-  return { baseline, isReusable: isStable && !hasMissedCounts };
+  return { baseline, isReusable: isStable && !isOfFuture && !hasMissedCounts };
 }
 
 /** Returns the day's minutes without those of `recent`; undefined if keys cannot be parsed. */

@@ -80,3 +80,20 @@ test.each([
   const baseline = createBaseline(context, day, readings, [minutes], NOW_MS);
   expect(baseline.isReusable).toBe(isReusable);
 });
+
+test('a baseline cannot be used again if its last minutes start in the future: the clock was set back', () => {
+  const context = new StreamFixture({ records: [] }).context();
+  const day = context.calendar.dayAt(NOW_MS);
+  const minutes = { ...response(0), window: day };
+  const reusable = [0, 1].map((aheadMs) => {
+    const window = { startMs: NOW_MS + aheadMs, endMs: NOW_MS + MINUTE_MS };
+    const readings = {
+      ...AGREEING,
+      todayByMinute: minutes,
+      recentBefore: { ...response(0), window },
+      recentAtBaseline: { ...response(0), window },
+    };
+    return createBaseline(context, day, readings, [minutes], NOW_MS).isReusable;
+  });
+  expect(reusable).toEqual([true, false]);
+});
