@@ -26,7 +26,7 @@ export interface SiteMetrics {
   /** Entries within the last hour. */
   readonly enteredHour: number | undefined;
   readonly estimate: EstimateMetrics;
-  /** What was to be expected at the newest accepted poll; undefined while its history is not known. */
+  /** What was to be expected at the newest accepted poll; undefined while its past is not known. */
   readonly usual: UsualPeople | undefined;
   /** Causes first. Those of a customer that is polled by branch are not those of its branches. */
   readonly problems: readonly Problem[];
@@ -56,8 +56,6 @@ export interface CustomerMetrics extends SiteMetrics {
   readonly month: string;
   /** Whether the service accepted the credentials; undefined before its first response. */
   readonly credentialsValid: boolean | undefined;
-  /** Logins to be expected since the last one, likewise. */
-  readonly usualLogins: number | undefined;
   /** Only the counters of the configured streams. */
   readonly counters: Readonly<Partial<Record<CounterName, CounterValues>>>;
   /** Only the configured breakdowns. */
@@ -76,8 +74,6 @@ export interface CustomerMetrics extends SiteMetrics {
 /** The estimate of one day; what is not known, or switched off, is undefined. */
 export interface EstimateMetrics {
   readonly people: Estimate | undefined;
-  /** Whether there is an estimate, or would be if the counts were trusted. */
-  readonly isPossible: boolean;
   /** Entries counted per exit counted. */
   readonly ratio: { readonly value: number; readonly stddev: number } | undefined;
   /** Whether the building empties at night. */
@@ -86,7 +82,6 @@ export interface EstimateMetrics {
 
 export const NO_ESTIMATE: EstimateMetrics = {
   people: undefined,
-  isPossible: false,
   ratio: undefined,
   isEstimable: undefined,
 };

@@ -301,7 +301,6 @@ export class Customer implements MetricsSource {
       credentialsValid: this.credentialsValid,
       ...site,
       problems: inOrder([...problems, ...(branches === undefined ? site.problems : [])]),
-      usualLogins: this.#usualLoginsAt(nowMs),
       counters,
       breakdowns,
       branches,

@@ -99,7 +99,7 @@ export const PROBLEM_KINDS = Object.keys(PROBLEMS) as readonly ProblemKind[];
 export interface Problem {
   readonly kind: ProblemKind;
   readonly sinceMs: number;
-  /** About how many people were not counted; undefined where that is no question. */
+  /** About how many people, or logins, were not counted; undefined where that is no question. */
   readonly missed?: number;
 }
 
@@ -186,16 +186,21 @@ function judgeCustomer(
   ];
   // Without logins, people are still counted.
   const isCurrent = [...failing, ...waiting].every(({ stream }) => stream === 'logins');
-  const ofCounts = [
-    ...oldest('minutes_unreadable', isCurrent ? [unreadableMs] : []),
-    ...oldest(
-      'no_logins',
-      ofPolls.length === 0 && logins !== undefined && logins.missed >= LIMITS.missedLogins
-        ? [logins.lastMs]
-        : [],
-    ),
-  ];
-  return { problems: [...ofPolls, ...ofCounts], isCurrent };
+  return {
+    problems: [
+      ...ofPolls,
+      ...oldest('minutes_unreadable', isCurrent ? [unreadableMs] : []),
+      ...(ofPolls.length === 0 ? noLogins(logins) : []),
+    ],
+    isCurrent,
+  };
+}
+
+function noLogins(logins: CustomerFacts['logins']): readonly Problem[] {
+  const { missed = 0, lastMs } = logins ?? {};
+  return lastMs !== undefined && missed >= LIMITS.missedLogins
+    ? [{ kind: 'no_logins', sinceMs: lastMs, missed }]
+    : [];
 }
 
 /** Returns the instants at which {@link problemsOfCustomer} changes without a poll, some of them past. */

@@ -295,7 +295,6 @@ export class Site {
       ? NO_ESTIMATE
       : {
           people: isTrusted ? people : undefined,
-          isPossible: people !== undefined,
           ...doorMetrics(learned.model),
         };
   }

@@ -5,9 +5,9 @@
  */
 import { ALL_COUNTERS, BREAKDOWNS, COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
 import type { Breakdown, Stream } from '../base/model.ts';
-import type { BranchMetrics, CustomerMetrics, SiteMetrics } from '../counting/customer-metrics.ts';
+import type { BranchMetrics, CustomerMetrics } from '../counting/customer-metrics.ts';
 import { PROBLEM_KINDS } from '../counting/problems.ts';
-import type { Problem, ProblemKind } from '../counting/problems.ts';
+import type { Problem } from '../counting/problems.ts';
 import { CUSTOMER, SITES, keysOf, labelledSeriesOf, seriesOf, writeLabels } from './family.ts';
 import type { Family } from './family.ts';
 
@@ -23,13 +23,6 @@ const ofCustomer = seriesOf(CUSTOMER);
 const ofStream = labelledSeriesOf(CUSTOMER, 'stream', ALL_STREAMS);
 const ofCounter = labelledSeriesOf(CUSTOMER, 'counter', ALL_COUNTERS);
 const ofSite = seriesOf(SITES);
-const ofFault = labelledSeriesOf(SITES, 'kind', [
-  'exits_missing',
-  'entries_missing',
-  'silent',
-  'unbalanced',
-]);
-const ofDirection = labelledSeriesOf(SITES, 'direction', ['in', 'out']);
 const ofPeriod = seriesOf<CustomerMetrics>({
   ...CUSTOMER,
   labelNames: ['month'],
@@ -54,7 +47,7 @@ const ofSiteInfo = seriesOf<readonly [CustomerMetrics, BranchMetrics?]>({
 const NOT_POLLED_IN_PERIOD = 'until the first accepted poll of the counting period';
 const NOT_POLLED_TODAY = 'until the first accepted poll of the day';
 const NO_ESTIMATE =
-  'like library_occupancy_people, until the history is read, where the building does not ' +
+  'like library_occupancy_people, until the past is read, where the building does not ' +
   'empty at night, while library_counts_trusted is 0, and with estimate: false';
 const NO_RATIO = 'before three days with at least 40 counts, and with estimate: false';
 
@@ -83,66 +76,13 @@ const ESTIMATE_FAMILIES: readonly Family[] = [
     ({ estimate }) => estimate.ratio?.value,
     NO_RATIO,
   ),
-  ofSite(
-    'library_door_count_ratio_stddev',
-    'Standard deviation of the learned ratio.',
-    ({ estimate }) => estimate.ratio?.stddev,
-    NO_RATIO,
-  ),
-  ofFault(
-    'library_door_suspect',
-    '1 while this fault of the doors is suspected.',
-    (site, kind) => {
-      const { isPossible, isEstimable } = site.estimate;
-      const isKnown = kind === 'unbalanced' ? isEstimable !== undefined : isPossible;
-      return isKnown ? flag(hasProblem(site, PROBLEM_OF_FAULT[kind])) : undefined;
-    },
-    'like library_occupancy_people, until the history is read, where the building ' +
-      'does not empty at night, and with estimate: false; unbalanced only until the history is ' +
-      'read, and with estimate: false',
-  ),
-  ofSite(
-    'library_occupancy_estimable',
-    '1 if the building empties at night, so that an estimate is possible.',
-    ({ estimate }) => flag(estimate.isEstimable),
-    'until the history is read, and with estimate: false',
-  ),
 ];
 
-const PROBLEM_OF_FAULT = {
-  exits_missing: 'exits_missing',
-  entries_missing: 'entries_missing',
-  silent: 'nobody_counted',
-  unbalanced: 'directions_unbalanced',
-} as const satisfies Record<string, ProblemKind>;
-
-function hasProblem({ problems }: SiteMetrics, wanted: ProblemKind): boolean {
-  return problems.some(({ kind }) => kind === wanted);
-}
-
 const NO_USUAL =
-  'until the history is read, while the newest accepted poll is older than 15 minutes, and while the ' +
-  'format of the minute keys is unknown';
+  'until the past is read, while the newest accepted poll is older than 15 minutes, and while the ' +
+  'keys of minutes cannot be parsed';
 
 const USUAL_FAMILIES: readonly Family[] = [
-  ofSite(
-    'library_people_expected_since_last_seen',
-    'Entries and exits usual between the last one and an hour before the last accepted poll.',
-    ({ usual }) => usual?.people,
-    NO_USUAL,
-  ),
-  ofDirection(
-    'library_people_direction_expected_since_last_seen',
-    'Counts usual since the last one of a direction, at most those of the other one since.',
-    ({ usual }, direction) => (direction === 'in' ? usual?.entries : usual?.exits),
-    NO_USUAL,
-  ),
-  ofCustomer(
-    'library_logins_expected_since_last_seen',
-    'Logins usual since the last one, at most the usual share of the entries since.',
-    ({ usualLogins }) => usualLogins,
-    `${NO_USUAL}, of both streams`,
-  ),
   ofSite(
     'library_people_entered_usual_hour',
     'Entries usual within the last hour.',
@@ -161,16 +101,9 @@ const USUAL_FAMILIES: readonly Family[] = [
     ({ usual }) => usual?.inside,
     NO_USUAL,
   ),
-  ofSite(
-    'library_open_seconds_since_last_seen',
-    'Opening time since the newest minute that counted anybody.',
-    ({ usual }) => seconds(usual?.openSinceLastSeenMs),
-    `${NO_USUAL}, if no opening hours are configured, and if nobody was counted within 28 days`,
-  ),
 ];
 
-const NOT_SEEN =
-  'if there was none within 28 days, and while the format of the minute keys is unknown';
+const NOT_SEEN = 'if there was none within 28 days, and while the keys of minutes cannot be parsed';
 
 /**
  * Families that follow from the service's rows and the configuration, so that `backfill` can write them,
@@ -220,7 +153,7 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
     'People inside now.',
     (metrics) => metrics.occupancy,
     'until the first accepted poll of the day, while the newest one is older than 15 minutes, and ' +
-      'while the format of the minute keys is unknown',
+      'while the keys of minutes cannot be parsed',
   ),
   ...ESTIMATE_FAMILIES,
   ...ALL_COUNTERS.map((counter) =>
@@ -296,7 +229,7 @@ const POLLING_FAMILIES: readonly Family[] = [
     'library_people_entered_hour',
     'Entries within the last hour.',
     ({ enteredHour }) => enteredHour,
-    'like library_occupancy_people, and in the first hour of a day until the history is read',
+    'like library_occupancy_people, and in the first hour of a day until the past is read',
   ),
   ofSite(
     'library_people_missed',
@@ -407,7 +340,7 @@ function familiesOf(breakdown: Breakdown): readonly Family[] {
             'library_device_people_missed',
             'Share of the device in the people counted since it counted last.',
             ({ device }) => device?.missed,
-            'until the history is read, and for a device without a count in this month and the last one',
+            'until the past is read, and for a device without a count in this month and the last one',
           ),
         ]
       : []),

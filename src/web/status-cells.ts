@@ -82,7 +82,7 @@ export function formatCount(count: number): string {
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, '\u202f');
 }
 
-const READING = 'reading history';
+const READING = 'reading the past';
 
 /** Returns a count; an unknown one is a dash, never 0, or says that it waits for the 28 days before. */
 export function renderCount(count: number | undefined, isReading = false): Html {
@@ -136,11 +136,12 @@ export function renderBadge(style: 'bad' | 'wait', text: string): Html {
 /** Returns a problem, for how long it has lasted, and what it cost. */
 export function renderProblem({ kind, sinceMs, missed = 0 }: Problem, nowMs: number): Html {
   const { words, trusted } = PROBLEMS[kind];
-  const people = Math.round(missed);
+  const count = Math.round(missed);
+  const counted = kind === 'no_logins' ? 'logins' : 'people';
   return html`<span class="problem">
     ${renderBadge(trusted ? 'wait' : 'bad', words)}
     <small>
-      ${renderTime(sinceMs, `for ${formatAge(nowMs - sinceMs)}`)}${people === 0 ? '' : `, about ${formatCount(people)} people missed`}
+      ${renderTime(sinceMs, `for ${formatAge(nowMs - sinceMs)}`)}${count === 0 ? '' : `, about ${formatCount(count)} ${counted} missed`}
     </small>
   </span>`;
 }

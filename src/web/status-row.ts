@@ -22,7 +22,6 @@ import {
   formatAge,
   formatCount,
   formatDateTime,
-  listNames,
   renderAgo,
   renderBadge,
   renderCount,
@@ -106,7 +105,7 @@ export function renderCustomer(
   const metrics = customer.metricsAt(nowMs);
   const { people } = metrics.streams;
   const series = customer.occupancySeriesAt(nowMs);
-  // What is usual is known from the history on. Without a series, today's minutes are unknown, too.
+  // What is usual is known once the past is read. Without a series, today's minutes are unknown, too.
   function isReading({ usual }: Pick<CustomerMetrics, 'usual'>): boolean {
     return usual === undefined && series !== undefined && people?.up === true;
   }
@@ -143,8 +142,7 @@ function renderPolls(row: Row): Html {
   return html`<ul>
       ${Object.entries(streams).map(([name, health]) => renderStream(name, health, row))}
     </ul>
-    ${renderLastError(Object.values(streams), row.nowMs)} ${renderLastSeen(row)}
-    ${renderUncounted(row)}`;
+    ${renderLastError(Object.values(streams), row.nowMs)} ${renderLastSeen(row)}`;
 }
 
 function renderLastSeen({ metrics, nowMs }: Row): Html {
@@ -152,20 +150,6 @@ function renderLastSeen({ metrics, nowMs }: Row): Html {
   return lastSeenMs === undefined
     ? NOTHING
     : html`<p class="seen soft">Last visitor counted ${renderAgo(lastSeenMs, nowMs)}</p>`;
-}
-
-/** Names the devices that counted nobody today; unknown counts are not 0. */
-function renderUncounted({ metrics: { breakdowns } }: Row): Html {
-  const { keys = [] } = breakdowns.device ?? {};
-  const uncounted = keys.filter(
-    ({ counters }) => counters.people_entered?.today === 0 && counters.people_exited?.today === 0,
-  );
-  const names = listNames(uncounted.map(({ key }) => key));
-  return uncounted.length === 0
-    ? NOTHING
-    : html`<p class="seen soft">
-        Nobody counted today: ${uncounted.length === 1 ? 'device' : 'devices'} ${names}
-      </p>`;
 }
 
 function renderStream(name: string, health: Health, row: Row): Html {

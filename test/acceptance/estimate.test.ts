@@ -8,10 +8,7 @@ const harness = new Harness();
 const ESTIMATE = ['people', 'lower_people', 'upper_people'].map(
   (name) => `library_occupancy_estimate_${name}`,
 );
-const DOORS = ['suspect', 'count_ratio', 'count_ratio_stddev'].map(
-  (name) => `library_door_${name}`,
-);
-const ESTIMABLE = 'library_occupancy_estimable';
+const RATIO = 'library_door_count_ratio';
 
 test('demo counts five customers, and those that empty at night have an estimate', async () => {
   const flags = ['demo', '--web.listen-address=127.0.0.1:0'];
@@ -29,12 +26,8 @@ test('demo counts five customers, and those that empty at night have an estimate
       ({ customer }) => customer !== 'harbour-point' && customer !== 'old-town',
     );
     expect(closing).toHaveLength(3);
-    for (const family of [ESTIMABLE, ...DOORS.slice(1)]) {
-      const known = exposition.all(family).map(({ labels }) => labels);
-      expect(known).toEqual(expect.arrayContaining(closing));
-    }
-    const estimable = ofOneBuilding(ESTIMABLE).filter(({ value }) => value === 1);
-    expect(estimable.map(({ labels }) => labels)).toEqual(closing);
+    const known = exposition.all(RATIO).map(({ labels }) => labels);
+    expect(known).toEqual(expect.arrayContaining(closing));
     // Nobody knows how many are behind the dead door of one of them.
     const faulty = ofOneBuilding('library_counts_trusted').filter(({ value }) => value === 0);
     const estimated = closing.filter(
@@ -54,7 +47,7 @@ test('estimate: false removes its metrics, but not what is usual', async () => {
   const daemon = await harness.start(harness.configure([on, off], settings));
   await exact(daemon, on, off);
   await eventually(async () => {
-    expect(await daemon.value(ESTIMABLE, { customer: 'on' })).toBeDefined();
+    expect(await daemon.value(RATIO, { customer: 'on' })).toBeDefined();
   });
   await eventually(async () => {
     expect(
@@ -62,6 +55,6 @@ test('estimate: false removes its metrics, but not what is usual', async () => {
     ).toBeDefined();
   });
   const exposition = await daemon.scrape();
-  const shown = [...ESTIMATE, ...DOORS, ESTIMABLE].flatMap((family) => exposition.all(family));
+  const shown = [...ESTIMATE, RATIO].flatMap((family) => exposition.all(family));
   expect(shown.filter(({ labels }) => labels['customer'] === 'off')).toEqual([]);
 });

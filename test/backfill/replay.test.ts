@@ -194,7 +194,7 @@ describe('the estimate', () => {
       people.record(TODAY.startMs + day * DAY_MS - 20 * MINUTE_MS, [5, 5]);
     }
     expect(await past(people, [NOON_MS])).toMatchObject([
-      { people: undefined, isPossible: false, isEstimable: false },
+      { people: undefined, isEstimable: false },
     ]);
   });
 });

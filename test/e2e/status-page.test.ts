@@ -2,6 +2,7 @@
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { PROBLEMS } from '../../src/counting/problems.ts';
 import { createWebServer } from '../../src/web/server.ts';
 import type { WebServer } from '../../src/web/server.ts';
 import { customersOfEachKind, statusOf, webOptions } from '../web/fixtures.ts';
@@ -63,9 +64,9 @@ test('the page of the demo shows every customer, without a problem or a request 
     const sparklines = page.getByRole('img', { name: /^People inside since \d\d:\d\d/ });
     return (await sparklines.count()) === 5 || undefined;
   });
-  await eventually('a device that counts nobody', async () => {
+  await eventually('the words of a problem', async () => {
     await page.reload();
-    return (await page.getByText('Nobody counted today: ').count()) > 0 || undefined;
+    return (await page.getByText(PROBLEMS.door_silent.words).count()) > 0 || undefined;
   });
   expect(await page.locator('li').first().textContent()).toMatch(
     /● people\s+\d+s ago, (next in \d+s|polling now)/,

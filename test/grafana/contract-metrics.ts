@@ -10,8 +10,7 @@ export const CONTRACT_METRICS: Metrics = {
     ['customer'],
     `library_people_entered_total library_people_exited_total library_logins_total
     library_logins_today library_credentials_valid library_logins_last_seen_timestamp_seconds
-    library_logins_expected_since_last_seen library_period_start_timestamp_seconds
-    library_utc_offset_seconds`,
+    library_period_start_timestamp_seconds library_utc_offset_seconds`,
   ),
   // Of a building: `branch` is there where a customer is polled by branch.
   ...metrics(
@@ -19,16 +18,11 @@ export const CONTRACT_METRICS: Metrics = {
     `library_people_entered_today library_people_exited_today library_occupancy_people
     library_capacity_people library_open library_staffed library_people_last_seen_timestamp_seconds
     library_occupancy_estimate_people library_occupancy_estimate_lower_people
-    library_occupancy_estimate_upper_people library_occupancy_estimable
-    library_door_count_ratio library_door_count_ratio_stddev
-    library_people_expected_since_last_seen library_people_entered_usual_hour
+    library_occupancy_estimate_upper_people
+    library_door_count_ratio library_people_entered_usual_hour
     library_people_entered_usual_today library_occupancy_usual_people
-    library_open_seconds_since_last_seen library_inside_people library_people_entered_hour
+    library_inside_people library_people_entered_hour
     library_people_missed library_counts_trusted`,
-  ),
-  ...metrics(
-    ['customer', 'branch', 'direction'],
-    'library_people_direction_expected_since_last_seen',
   ),
   ...metrics(
     ['customer', 'stream'],
@@ -37,7 +31,6 @@ export const CONTRACT_METRICS: Metrics = {
     library_poll_failures_total library_polls_skipped_total library_breakdown_keys_dropped`,
   ),
   ...metrics(['customer', 'counter'], 'library_count_excess'),
-  ...metrics(['customer', 'branch', 'kind'], 'library_door_suspect'),
   ...metrics(['customer', 'branch', 'name', 'timezone'], 'library_site_info'),
   ...metrics(['customer', 'month'], 'library_period_info'),
   ...metrics(

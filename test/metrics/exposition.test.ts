@@ -32,12 +32,6 @@ library_occupancy_estimate_people{customer="riverside"} 38.5
 library_occupancy_estimate_lower_people{customer="riverside"} 33
 library_occupancy_estimate_upper_people{customer="riverside"} 44.25
 library_door_count_ratio{customer="riverside"} 1.04
-library_door_count_ratio_stddev{customer="riverside"} 0.0125
-library_door_suspect{customer="riverside",kind="exits_missing"} 0
-library_door_suspect{customer="riverside",kind="entries_missing"} 0
-library_door_suspect{customer="riverside",kind="silent"} 0
-library_door_suspect{customer="riverside",kind="unbalanced"} 0
-library_occupancy_estimable{customer="riverside"} 1
 library_people_entered_total{customer="riverside"} 12345
 library_people_exited_total{customer="riverside"} 12301
 library_logins_total{customer="riverside"} 3210
@@ -46,14 +40,9 @@ library_people_exited_today{customer="riverside"} 279
 library_logins_today{customer="riverside"} 55
 library_people_last_seen_timestamp_seconds{customer="riverside"} 1773133140
 library_logins_last_seen_timestamp_seconds{customer="riverside"} 1773132300
-library_people_expected_since_last_seen{customer="riverside"} 14.5
-library_people_direction_expected_since_last_seen{customer="riverside",direction="in"} 6
-library_people_direction_expected_since_last_seen{customer="riverside",direction="out"} 5.25
-library_logins_expected_since_last_seen{customer="riverside"} 3.5
 library_people_entered_usual_hour{customer="riverside"} 33
 library_people_entered_usual_today{customer="riverside"} 310.5
 library_occupancy_usual_people{customer="riverside"} 47.5
-library_open_seconds_since_last_seen{customer="riverside"} 61.5
 library_inside_people{customer="riverside"} 39
 library_people_entered_hour{customer="riverside"} 27
 library_people_missed{customer="riverside"} 7.5
@@ -189,7 +178,7 @@ describe('the text', () => {
     const { exposition } = exposing(riverside({ branches: BUILDINGS }), harbour());
     const lines = samplesOf(exposition).split('\n');
     const first = SITE_LINES.map((line) => line.replace('"riverside"', '"riverside",branch="101"'));
-    expect(first).toHaveLength(28);
+    expect(first).toHaveLength(18);
     for (const line of SITE_LINES) {
       expect(lines).not.toContain(line);
     }
@@ -198,7 +187,6 @@ describe('the text', () => {
     expect(lines.filter((line) => line.includes('branch='))).toHaveLength(first.length + 3);
     expect(lines).toContain(second);
     expect(lines).toContain('library_people_entered_total{customer="riverside"} 12345');
-    expect(lines).toContain('library_logins_expected_since_last_seen{customer="riverside"} 3.5');
   });
 
   test('has the problems of customers and of branches, while they last', () => {

@@ -34,7 +34,6 @@ export function riverside(changes: Partial<CustomerMetrics> = {}): CustomerMetri
     missed: 7.5,
     estimate: {
       people: { people: 38.5, lower: 33, upper: 44.25 },
-      isPossible: true,
       ratio: { value: 1.04, stddev: 0.0125 },
       isEstimable: true,
     },
@@ -47,7 +46,6 @@ export function riverside(changes: Partial<CustomerMetrics> = {}): CustomerMetri
       inside: 47.5,
       openSinceLastSeenMs: 61_500,
     },
-    usualLogins: 3.5,
     branches: undefined,
     counters: {
       people_entered: { total: 12_345, excess: 0, today: 321 },

@@ -124,17 +124,6 @@ export function keysOf(today: Readonly<Record<string, readonly [number, number] 
   }));
 }
 
-/** A customer whose devices counted so. */
-export function withDevices(
-  today: Parameters<typeof keysOf>[0],
-  device: Partial<StreamMetrics> = {},
-): CustomerChanges {
-  return {
-    breakdowns: { device: { keys: keysOf(today), droppedKeys: 0 } },
-    streams: { people: stream(), device: stream(device) },
-  };
-}
-
 export type BranchChanges = Partial<BranchMetrics>;
 
 /** A customer that is polled by branch, with the changes of each branch. */
@@ -201,7 +190,6 @@ const KINDS: readonly CustomerChanges[] = [
   },
   { ...polled({ waitingSinceMs: NOW_MS - 27 * HOUR_MS }), ...problem('values_unconfirmed', 27) },
   {
-    ...withDevices({ 'first-floor': [0, 0], 'ground-floor': [0, 0], 'car-park': [12, 11] }),
     ...problem('nobody_counted', 17, 1_040),
     inside: undefined,
   },

@@ -23,7 +23,6 @@ import {
   statusOf,
   stream,
   withBranches,
-  withDevices,
 } from './fixtures.ts';
 import type { BranchChanges, CustomerChanges } from './fixtures.ts';
 import { ask, protectedServer } from './protected.ts';
@@ -81,7 +80,7 @@ describe('a customer', () => {
       'riverside Europe/Copenhagen Open 42 of 250 17 % peak 42 at 05:15 1 321 usually 1 235 by now 279 55 ' +
         '● people 12s ago , next in 48s',
     ],
-    ['whose history is not read yet', { usual: undefined }, '1 321 reading history 279 55 ●'],
+    ['whose past is not read yet', { usual: undefined }, '1 321 reading the past 279 55 ●'],
     ['whose keys cannot be parsed', { usual: undefined, series: undefined }, '– 1 321 279 55 ●'],
     ['whose polls fail before', { ...FAILING, usual: undefined }, '1 321 279 55 ✕'],
     [
@@ -183,31 +182,6 @@ test('a branch has an id and a name', async () => {
   expect(registered?.customer.branchNames).toEqual(['101', '102', 'Main']);
 });
 
-describe('devices that counted nobody today', () => {
-  function linesOf(today: Parameters<typeof withDevices>[0]): readonly string[] {
-    const page = pageOf([customer(withDevices(today))]);
-    return Array.from(page.matchAll(/<p class="seen soft">([^]*?)<\/p>/g), ([, text = '']) =>
-      text.trim(),
-    );
-  }
-
-  test('are named, but those that are unknown', () => {
-    expect(linesOf({ 'door-1': [0, 0], 'door-2': [3, 0], 'door-3': [0, 2] })).toEqual([
-      'Nobody counted today: device door-1',
-    ]);
-    expect(linesOf({ 'door-1': undefined })).toEqual([]);
-  });
-
-  test('are at most five', () => {
-    const none = Object.fromEntries(
-      Array.from({ length: 7 }, (_, i) => [`d${i}`, [0, 0] as const]),
-    );
-    expect(linesOf({ ...none, d9: [1, 0] })).toEqual([
-      'Nobody counted today: devices d0, d1, d2, d3, d4 and 2 more',
-    ]);
-  });
-});
-
 describe('branches', () => {
   const estimate = { ...NO_ESTIMATE, people: { people: 9.6, lower: 7, upper: 11.2 } };
   const silent = problem('nobody_counted', 3, 12) as BranchChanges;
@@ -234,11 +208,11 @@ describe('branches', () => {
     expect(page).toContain('<table role="table" aria-label="Branches of riverside">');
   });
 
-  test('say that they wait for the history', () => {
+  test('say that they wait for the past', () => {
     const page = pageOf([customer(withBranches(UNREAD, { usual: undefined }))]);
     expect(rowsOf(page)).toEqual([
-      '101 Open reading history 321 reading history 309 reading history',
-      '102 Open 12 of 80 15 % 321 reading history 309 5m ago',
+      '101 Open reading the past 321 reading the past 309 reading the past',
+      '102 Open 12 of 80 15 % 321 reading the past 309 5m ago',
     ]);
   });
 
@@ -258,11 +232,11 @@ describe('branches', () => {
       'Open 1 of 1 – peak',
     ],
     ['are not known yet', withBranches(), '– – peak'],
-    ['wait for the history', withBranches({}, UNREAD), 'Open 2 of 2 reading history peak'],
+    ['wait for the past', withBranches({}, UNREAD), 'Open 2 of 2 reading the past peak'],
     [
       'wait for that of their customer',
       { ...withBranches(), usual: undefined },
-      '– reading history',
+      '– reading the past',
     ],
   ])('that %s have a sum in the row of their customer', (_name, changes, text) => {
     expect(textOf(pageOf([customer(changes)]))).toContain(`Europe/Copenhagen ${text}`);
@@ -390,22 +364,20 @@ describe('the page', () => {
   test('escapes everything that comes from outside', () => {
     const nasty = `"><script>alert('x')</script>&amp;`;
     const failing = polled({ up: false, lastError: { message: nasty, atMs: NOW_MS } });
-    const { breakdowns: devices } = withDevices({ [nasty]: [0, 0] });
-    const { branches, breakdowns } = withBranches({ key: nasty, name: nasty });
+    const { branches, breakdowns = {} } = withBranches({ key: nasty, name: nasty });
     const named = customer({
       ...failing,
       customer: nasty,
       timezone: nasty,
       branches,
-      breakdowns: { ...devices, ...breakdowns },
-      streams: { ...failing.streams, device: stream() },
+      breakdowns,
     });
     const stateFailure = { sinceMs: NOW_MS, error: nasty };
     const page = pageOf([named], `/?filter=${encodeURIComponent(nasty)}`, { stateFailure });
     const escaped = '&quot;&gt;&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;&amp;amp;';
     expect(page).not.toContain('<script');
-    // The name, the zone, the error, the filter, the device, the banner, the branch and whose it is.
-    expect(page.split(escaped)).toHaveLength(9);
+    // The name, the zone, the error, the filter, the banner, the branch and whose it is.
+    expect(page.split(escaped)).toHaveLength(8);
   });
 
   test('is allowed its own style and nothing else by its policy', async () => {
