@@ -1,19 +1,22 @@
 /** `check`: reports every problem of a configuration, and with `--connect` what the service returns. */
-import { Command } from 'commander';
-import { ConfigError } from '../base/errors.ts';
+import { readFile } from 'node:fs/promises';
+import { Command, Option } from 'commander';
+import { ConfigError, messageOf } from '../base/errors.ts';
 import type { CounterName, MinuteStream, RequestTimes } from '../base/model.ts';
 import { loadConfig, requestsPerSecond } from '../config/load.ts';
 import type { EstimateMetrics } from '../counting/customer-metrics.ts';
 import type { RequestTimesComparison } from '../counting/check/request-times.ts';
 import { readCustomers } from './connect.ts';
 import type { CustomerReport } from './connect.ts';
-import { configOption, helpNotes, webConfigOption } from './flags.ts';
+import { configOption, helpNotes, repeatable, webConfigOption } from './flags.ts';
+import { VERSION } from './io.ts';
 import type { Io } from './io.ts';
 import { ABSENT, counted, createFormatter } from '../base/output.ts';
 
 interface CheckFlags {
   readonly 'config.file': string;
   readonly 'web.config.file'?: string;
+  readonly rules?: readonly string[];
   readonly connect: boolean;
 }
 
@@ -24,6 +27,7 @@ export function checkCommand(io: Io): Command {
     .description('Reports every problem of a configuration, with its place and what is expected.')
     .addOption(configOption())
     .addOption(webConfigOption())
+    .addOption(rulesOption())
     .option('--connect', 'also read every customer from the service, and print the result', false)
     .addHelpText(
       'after',
@@ -53,6 +57,9 @@ async function check(flags: CheckFlags, io: Io): Promise<void> {
   io.writeOut(`${path}: good, ${customers}, ${perMinute} requests a minute\n`);
   if (web !== undefined) {
     io.writeOut(`${webPath}: good\n`);
+  }
+  for (const file of flags.rules ?? []) {
+    io.writeOut(`${await describeRules(file)}\n`);
   }
   if (flags.connect) {
     const reports = await readCustomers(config, io);
@@ -85,6 +92,22 @@ async function check(flags: CheckFlags, io: Io): Promise<void> {
       throw new Error(`${failed.length} of ${customers} failed`);
     }
   }
+}
+
+function rulesOption(): Option {
+  const description = 'installed file of rules: is it of this version? repeatable';
+  return new Option('--rules <file>', description).argParser(repeatable);
+}
+
+/** Returns whether a file of the shipped rules, which may have been changed, is of this version. */
+async function describeRules(file: string): Promise<string> {
+  const text = await readFile(file, 'utf8').catch((error: unknown) => {
+    throw new Error(`--rules: ${messageOf(error)}`);
+  });
+  const version = /^# library-stats-exporter (\S+)/.exec(text)?.[1];
+  return version === VERSION
+    ? `${file}: rules of this version`
+    : `warning: ${file}: rules of ${version ?? 'an unknown version'}, this is ${VERSION}: copy prometheus/rules again`;
 }
 
 const UNTESTED =

@@ -42,8 +42,13 @@ export function configOption(): Option {
 /** Returns `--customer`, of which there may be several. */
 export function customerOption(): Option {
   return new Option('--customer <name>', 'customer name, repeatable (default: all)').argParser(
-    (name, before: readonly string[] | undefined): readonly string[] => [...(before ?? []), name],
+    repeatable,
   );
+}
+
+/** Collects the values of a flag that may be given several times. */
+export function repeatable(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value];
 }
 
 /**

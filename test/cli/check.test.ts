@@ -1,6 +1,8 @@
 /** `check`: problems and warnings of a configuration; with `--connect` values and findings of the service. */
 import { chmodSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { VERSION } from '../../src/cli/io.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
@@ -47,6 +49,26 @@ test('good files are reported with warnings, bad ones with all problems, without
   expect(problems.out).toMatch(/^\S*bad\.yaml:1:\d+: service\.base_url: /m);
   expect(problems.out).toMatch(/^\S*web\.yaml:1:\d+: .*unknown key/m);
   expect(requests).toEqual([]);
+});
+
+test('--rules says whether installed rules are of this version', async () => {
+  await using environment = await startEnvironment({ riverside: {} });
+  const { workspace } = environment;
+  const shipped = fileURLToPath(new URL('../../prometheus/rules/alerts.yml', import.meta.url));
+  const old = workspace.write('old.yml', '# library-stats-exporter 0.9.0\ngroups: []\n');
+  const other = workspace.write('other.yml', 'groups: []\n');
+  const flags = [shipped, old, other].map((file) => `--rules=${file}`);
+  const { status, out } = await ran('check', environment.config(), ...flags);
+  expect({ status, lines: out.trimEnd().split('\n').slice(1) }).toEqual({
+    status: 0,
+    lines: [
+      `${shipped}: rules of this version`,
+      `warning: ${old}: rules of 0.9.0, this is ${VERSION}: copy prometheus/rules again`,
+      `warning: ${other}: rules of an unknown version, this is ${VERSION}: copy prometheus/rules again`,
+    ],
+  });
+  const missing = await ran('check', environment.config(), '--rules=no.yml');
+  expect(missing).toMatchObject({ status: 1, err: expect.stringMatching(/--rules: .*no\.yml/) });
 });
 
 test('--connect prints the values of the service in tables of 80 columns', async () => {

@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { VERSION } from '../../src/cli/io.ts';
 import { asPromql, queriesOf, readDashboards } from '../grafana/dashboard.ts';
 import { labelsOf } from '../grafana/contract-metrics.ts';
 import { groupingLabels, madeLabels, matchedLabels, selectorsOf } from '../grafana/promql.ts';
@@ -37,6 +38,10 @@ test.each(EXPRESSIONS)('%s has at most five lines and 300 characters', (_, expre
   const lines = expression.trim().split('\n');
   expect(lines.length).toBeLessThanOrEqual(5);
   expect(lines.map((line) => line.trim()).join('\n').length).toBeLessThanOrEqual(300);
+});
+
+test.each(RULE_FILES)('the first line of %s has the version', (path) => {
+  expect(readPrometheusFile(path)).toMatch(new RegExp(`^# library-stats-exporter ${VERSION}\n`));
 });
 
 test('the rules have at most 400 lines', () => {
