@@ -40,6 +40,8 @@ export interface CustomerScrape {
   readonly dayMs: number;
   /** How far the exporter's clock is ahead. */
   readonly aheadMs: number;
+  /** Whether it was wrong earlier today: windows of branches were read by it. */
+  readonly wasClockWrong: boolean;
   /** The last successful poll: its values may be of any instant in it. */
   lastPoll(stream: Stream): { readonly endMs: number; readonly tookMs: number } | undefined;
 }
@@ -76,6 +78,8 @@ export function createAuditor(
   const pollsMs = new Map<string, number>();
   /** The old zones of customers that have moved, and the start of the last period that they may be in there. */
   const movedFrom = new Map<string, { readonly timezone: string; readonly lastMs: number }>();
+  /** When the clock of an exporter was wrong last. */
+  const clockWrongMs = new Map<string, number>();
   let audits = 0;
 
   function report(what: string): void {
@@ -115,6 +119,9 @@ export function createAuditor(
 
   /** Checks what must hold at every moment. */
   function audit(exporter: string, text: string | undefined, aheadMs: number): void {
+    if (aheadMs !== 0) {
+      clockWrongMs.set(exporter, clock.nowMs());
+    }
     const days = service.customers.map(({ library: { name } }) => dayOf(name, aheadMs));
     const audited = `${days.join(' ')} ${text}`;
     if (text === undefined || lastTexts.get(exporter) === audited) {
@@ -169,7 +176,9 @@ export function createAuditor(
       const periodMs = 1000 * (scrape.value(startName, customer) ?? NaN);
       const dayMs = dayOf(customer, aheadMs);
       const own = environmentOf(customer);
-      return { exporter, customer, scrape, environment: own, periodMs, dayMs, aheadMs, lastPoll };
+      const wasClockWrong = (clockWrongMs.get(exporter) ?? -Infinity) >= dayMs;
+      const day = { periodMs, dayMs, aheadMs, wasClockWrong };
+      return { exporter, customer, scrape, environment: own, ...day, lastPoll };
 
       function lastPoll(stream: Stream): ReturnType<CustomerScrape['lastPoll']> {
         const endName = 'library_poll_last_success_timestamp_seconds';

@@ -131,7 +131,9 @@ export function createBranchAuditor({
     auditSums(of, poll.tookMs);
     const records = branchRecords(service, customer, dayMs, dayMs, nowMs);
     const isCurveKnown =
-      !mayLackRows(environment) && !records.some((record) => changedLate(record, dayMs, nowMs));
+      !of.wasClockWrong &&
+      !mayLackRows(environment) &&
+      !records.some((record) => changedLate(record, dayMs, nowMs));
     const pollMs = poll.endMs - poll.tookMs - maxAgeMs;
     const byBranch = Map.groupBy(records, ({ branchId }) => branchId);
     const exported = scrape.values('library_occupancy_people', customer);
