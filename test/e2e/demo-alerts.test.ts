@@ -29,43 +29,50 @@ afterAll(async () => {
 });
 
 test('the demo raises the alerts that it announces', async () => {
-  await eventually('the alerts of the doors', async () => {
-    const firing = (await prometheus.query('ALERTS{alertstate="firing"}')).map(
+  const firing = await eventually('the alerts of the doors', async () => {
+    const found = (await prometheus.query('ALERTS{alertstate="firing"}')).map(
       ({ labels: { alertname, customer } }) => `${alertname} ${customer}`,
     );
-    return announcedAlerts().every((alert) => firing.includes(alert)) || undefined;
+    return announcedAlerts().every((alert) => found.includes(alert)) ? found : undefined;
   });
+  expect(firing).toEqual(expect.arrayContaining([...announcedAlerts()]));
 });
 
 test('the page, the metrics and the rules have the same problems', async () => {
-  await eventually('the same problems', async () => {
-    const problems = await prometheus.query('library_problem_start_timestamp_seconds');
-    const kinds = problems.map(({ labels }) => labels['problem'] as ProblemKind);
+  const { onPage, alerts, problems } = await eventually('the same problems', async () => {
+    const found = await prometheus.query('library_problem_start_timestamp_seconds');
+    const listed = found.map(({ labels }) => ({ ...labels, kind: labels['problem'] }));
     const page = await (await fetch(demo.url)).text();
-    const alerts = await prometheus.query('ALERTS{alertname=~"Library.*",customer!=""}');
-    const found = {
-      page: Array.from(
-        page.matchAll(/class="problem">\s*<span[^>]*>([^<]*)</g),
-        ([, words]) => words,
-      ),
-      alerts: alerts.map(({ labels }) => whereIs(labels, labels['alertname'])),
+    const shown = page.matchAll(/class="problem">\s*<span[^>]*>([^<]*)</g);
+    const raised = await prometheus.query('ALERTS{alertname=~"Library.*",customer!=""}');
+    const all = {
+      onPage: Array.from(shown, ([, words = '']) => words).toSorted(),
+      alerts: raised.map(({ labels }) => whereIs(labels, labels['alertname'])).toSorted(),
+      problems: listed,
     };
-    const announced = {
-      page: kinds.map((kind) => PROBLEMS[kind].words),
-      alerts: problems.flatMap(({ labels }, i) =>
-        alertsOf(kinds[i]).map((alert) => whereIs(labels, alert)),
-      ),
-    };
-    expect(kinds.length).toBeGreaterThan(0);
-    return sorted(found) === sorted(announced) || undefined;
+    return all.onPage.join() === wordsOf(listed).join() &&
+      all.alerts.join() === expectedAlerts(listed).join()
+      ? all
+      : undefined;
   });
+  expect(problems).not.toEqual([]);
+  expect(onPage).toEqual(wordsOf(problems));
+  expect(alerts).toEqual(expectedAlerts(problems));
 });
 
-function sorted({ page, alerts }: { page: readonly unknown[]; alerts: readonly string[] }): string {
-  return JSON.stringify([page.toSorted(), alerts.toSorted()]);
+type Listed = Readonly<Record<string, string | undefined>>;
+
+function wordsOf(problems: readonly Listed[]): readonly string[] {
+  return problems.map(({ kind }) => PROBLEMS[kind as ProblemKind].words).toSorted();
 }
 
-function whereIs(labels: Readonly<Record<string, string>>, alert: string | undefined): string {
+function expectedAlerts(problems: readonly Listed[]): readonly string[] {
+  return problems
+    .flatMap((problem) => alertsOf(problem['kind']).map((alert) => whereIs(problem, alert)))
+    .toSorted();
+}
+
+function whereIs(labels: Listed, alert: string | undefined): string {
   return `${alert} ${labels['customer']} ${labels['branch'] ?? ''}`;
 }
 

@@ -191,9 +191,10 @@ function between(
   inside: Value | undefined,
   outside: Value | undefined,
 ): (minute: number) => number | undefined {
-  const absent = () => undefined;
   return until(from, outside ?? absent, until(to, inside ?? absent, outside));
 }
+
+function absent(): undefined {}
 
 /** Series of another exporter. */
 function atB(scenario: Scenario): Scenario {
