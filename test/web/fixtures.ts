@@ -115,15 +115,6 @@ function peopleToday(entered: number | undefined, exited: number | undefined) {
   };
 }
 
-/** Keys of a breakdown by the people that they counted in and out today; undefined is unknown. */
-export function keysOf(today: Readonly<Record<string, readonly [number, number] | undefined>>) {
-  return Object.entries(today).map(([key, counts]) => ({
-    key,
-    counters: peopleToday(counts?.[0], counts?.[1]),
-    occupancy: undefined,
-  }));
-}
-
 export type BranchChanges = Partial<BranchMetrics>;
 
 /** A customer that is polled by branch, with the changes of each branch. */
