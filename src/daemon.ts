@@ -17,7 +17,9 @@ import type { Build, Shard } from './metrics/exporter-metrics.ts';
 import { renderCustomers, renderScrape } from './metrics/exposition.ts';
 import { createService } from './service/client.ts';
 import type { Transport } from './service/transport.ts';
-import { LastingProblems } from './storage/lasting-problems.ts';
+import { DailyRows } from './storage/daily-rows.ts';
+import { DEVICE_PLACES } from './storage/device-places.ts';
+import { LASTING_PROBLEMS } from './storage/lasting-problems.ts';
 import { Pasts } from './storage/pasts.ts';
 import { Store } from './storage/store.ts';
 import { createWebServer } from './web/server.ts';
@@ -81,8 +83,9 @@ export function createDaemon(options: DaemonOptions) {
     return exporter.customers.map(({ customer }) => customer);
   }
   const pasts = new Pasts(store, customers);
-  const problems = new LastingProblems(store, customers, () => clock.nowMs());
-  store.setSources(pasts, problems);
+  const problems = new DailyRows(LASTING_PROBLEMS, store, customers, () => clock.nowMs());
+  const places = new DailyRows(DEVICE_PLACES, store, customers, () => clock.nowMs());
+  store.setSources(pasts, problems, places);
   const exporter = new Exporter(loaded.config, {
     clock,
     log,
@@ -93,6 +96,7 @@ export function createDaemon(options: DaemonOptions) {
       pasts.restore(customer);
       // After its branches, which have problems, too.
       problems.restore(customer);
+      places.restore(customer);
     },
   });
   const { exposition } = exporter;

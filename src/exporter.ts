@@ -14,7 +14,7 @@ import type { Exposition } from './metrics/exposition.ts';
 import { Scheduler } from './polling/scheduler.ts';
 import type { PollObserver } from './polling/scheduler.ts';
 import { checkClocks } from './service/server-clock.ts';
-import type { CustomerAccess, CustomerClient, Service, ServiceObserver } from './service/types.ts';
+import type { CustomerAccess, PollingClient, Service, ServiceObserver } from './service/types.ts';
 
 export interface ExporterOptions {
   readonly clock: Clock;
@@ -32,7 +32,7 @@ export interface ExporterOptions {
 
 /** The part of the service that polling needs. */
 export interface PolledService extends Pick<Service, 'serverClock' | 'close'> {
-  clientFor(access: CustomerAccess): CustomerClient;
+  clientFor(access: CustomerAccess): PollingClient;
 }
 
 /** What a new service address or polling interval replaces. */
@@ -41,7 +41,7 @@ interface Runtime {
   readonly service: PolledService;
   readonly scheduler: Scheduler;
   /** By name: a customer that moves to another time zone is counted anew, with the same token. */
-  readonly clients: Map<string, RegisteredCustomer & { readonly client: CustomerClient }>;
+  readonly clients: Map<string, RegisteredCustomer & { readonly client: PollingClient }>;
 }
 
 export class Exporter {
@@ -137,7 +137,7 @@ export class Exporter {
   }
 
   /** Returns the client of a customer, which keeps it, and so its token, as long as its credentials. */
-  #clientFor(registered: RegisteredCustomer): CustomerClient {
+  #clientFor(registered: RegisteredCustomer): PollingClient {
     const { clients, service } = this.#runtime;
     const { customer, config } = registered;
     const before = clients.get(config.name);
@@ -152,15 +152,16 @@ export class Exporter {
   }
 
   /** Returns a client whose responses are used only while our clock is right. */
-  #createClient(service: PolledService, config: CustomerConfig): CustomerClient {
+  #createClient(service: PolledService, config: CustomerConfig): PollingClient {
     const { clock, marks } = this.#options;
     const client = service.clientFor(accessOf(config));
+    function checked<Response>(response: Response): Response {
+      checkClocks(clock.nowMs(), service.serverClock.aheadMs, marks.newestMs);
+      return response;
+    }
     return {
-      async query(...question) {
-        const response = await client.query(...question);
-        checkClocks(clock.nowMs(), service.serverClock.aheadMs, marks.newestMs);
-        return response;
-      },
+      query: async (...question) => checked(await client.query(...question)),
+      page: async (...question) => checked(await client.page(...question)),
     };
   }
 

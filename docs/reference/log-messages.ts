@@ -71,6 +71,10 @@ export const LOG_MESSAGES: Readonly<Record<string, readonly [level: Level, meani
     'warn',
     'The windows of branches could not be read: occupancy, the estimate and what is usual of each branch are absent until they are. They are requested again after a minute, then after twice as long each time, up to 15 minutes.',
   ],
+  'device records unavailable': [
+    'warn',
+    'The raw records that show in which branch a device is could not be read: `library_device_info` is absent, and no silent door of a branch is found, until they are. They are requested again after 15 minutes, then after twice as long each time, up to 6 hours.',
+  ],
   'past unavailable': [
     'warn',
     'The last 28 days of `stream` could not be read: without those of people there is no estimate, and what is usual is unknown. Or they could not be compared with the service. This is tried again after 15 minutes, then after twice as long each time, up to 6 hours.',

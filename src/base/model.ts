@@ -118,6 +118,22 @@ export interface PageQuery extends Window {
   readonly includePatronFields: boolean;
 }
 
+/** The fields of a raw record of people, in the order of docs/service.md#people-counts. */
+export const PEOPLE_RECORD_FIELDS = [
+  'id',
+  'amount',
+  'name',
+  'localTime',
+  'serverTime',
+  'clientTime',
+  'category',
+  'libraryControllerState',
+  'customerId',
+  'branchId',
+  'clientId',
+  'deviceId',
+] as const;
+
 /** The values of a raw record in the order of docs/service.md; null for a missing one. */
 export type RawRecord = readonly (string | number | null)[];
 

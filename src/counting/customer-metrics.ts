@@ -1,6 +1,7 @@
 /** The values of a customer at one instant. `undefined` is not known: the series is absent, never 0. */
 import type { Breakdown, CounterName, Stream } from '../base/model.ts';
 import { MINUTE_MS } from '../base/duration.ts';
+import type { DevicePlace } from './devices.ts';
 import type { Span } from './calendar/calendar.ts';
 import type { LearnedDoors } from './occupancy/door-model.ts';
 import type { Estimate } from './occupancy/estimate.ts';
@@ -111,10 +112,15 @@ export interface KeyMetrics {
   readonly device?: DeviceMetrics | undefined;
 }
 
-/** When a people counter counted last, and what it may have missed. */
+/** Where a people counter is, when it counted last, and what it may have missed. */
 export interface DeviceMetrics {
+  /** Undefined until raw records have shown it. */
+  readonly place: DevicePlace | undefined;
   readonly lastSeenMs: number;
-  /** Its share of the people counted since, by that of the month; undefined until the past is known. */
+  /**
+   * Its share of the people that its building counted since, by that of the month; undefined until the past is known,
+   * and where it is not known in which branch it is.
+   */
   readonly missed: number | undefined;
 }
 

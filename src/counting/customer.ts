@@ -7,6 +7,8 @@ import type { Breakdown, CounterName, KeyTimes, MinuteStream, Stream } from '../
 import type { BreakdownOutcome } from './breakdowns/poll-breakdown.ts';
 import { BranchSites } from './branches/sites.ts';
 import { Breakdowns } from './breakdowns/breakdown-states.ts';
+import type { CountedDevice } from './breakdowns/breakdown-states.ts';
+import { Devices } from './devices.ts';
 import { monthName, runningPeriod } from './calendar/calendar.ts';
 import type { Calendar, CountingPeriod } from './calendar/calendar.ts';
 import { CountedDays } from './past/counted-days.ts';
@@ -36,6 +38,7 @@ import {
 } from './problems.ts';
 import type { CustomerFacts, Problem, RememberedProblems, StreamFacts } from './problems.ts';
 import { Site } from './site.ts';
+import type { Silences } from './site.ts';
 import { CountedStream } from './stream.ts';
 import type { PollOutcome } from './totals/state.ts';
 
@@ -71,6 +74,7 @@ export type CustomerOutcome =
 export class Customer implements MetricsSource {
   readonly customer: string;
   readonly breakdowns: Breakdowns;
+  readonly devices: Devices;
   readonly #options: CustomerOptions;
   readonly #streams: Readonly<Record<MinuteStream, CountedStream>>;
   /** All of its buildings together; the only one unless it is polled by branch. */
@@ -100,6 +104,7 @@ export class Customer implements MetricsSource {
     };
     this.customer = options.name;
     this.breakdowns = new Breakdowns(options.owner, options.marks);
+    this.devices = new Devices(this.breakdowns, calendar, this.#site.days);
     this.setDescription(options.description);
   }
 
@@ -274,22 +279,18 @@ export class Customer implements MetricsSource {
       this.#ownProblems = problems;
     }
     const around = { isCurrent, loginMs: this.#streams.logins.days.lastSeenAt(nowMs) };
-    const branches = this.#branches?.metricsAt(nowMs, around);
-    const devices = this.#devicesIn(period);
+    const devices = this.devices.countedIn(period);
+    const silences = this.#silencesOf(devices, period);
+    const branches = this.#branches?.metricsAt(nowMs, around, silences);
     const breakdowns = this.breakdowns.metricsAt(
       period.startMs,
       dayStartMs,
-      new Map(
-        devices.map(({ key, lastMs, silence }) => [
-          key,
-          { lastSeenMs: lastMs, missed: silence?.people },
-        ]),
-      ),
+      this.devices.metricsOf(devices, silences),
     );
     const site = this.#site.metricsAt(nowMs, {
       ...around,
       others: undefined,
-      devices: devices.flatMap(({ silence }) => silence ?? []),
+      silences: silences.get(null),
     });
     const metrics: CustomerMetrics = {
       customer: name,
@@ -345,14 +346,16 @@ export class Customer implements MetricsSource {
     this.#branches?.restoreProblems(stored);
   }
 
-  #devicesIn(period: CountingPeriod) {
-    if (!this.breakdowns.configured.includes('device')) {
-      return [];
+  /** Returns what devices have missed, by building; undefined where that is not known. */
+  #silencesOf(devices: readonly CountedDevice[] | undefined, period: CountingPeriod) {
+    const sites = this.#branches?.sites ?? new Map([[null, this.#site]]);
+    const buildings = this.#branches === undefined ? 'one' : 'branches';
+    const bySite = devices && this.devices.bySite(devices, period, buildings);
+    const silences = new Map<string | null, Silences | undefined>();
+    for (const [key, site] of sites) {
+      silences.set(key, site.silencesOf(bySite && (bySite.get(key) ?? [])));
     }
-    const lastPeriodMs = this.calendar.periodStart(period.month - 1);
-    return this.breakdowns
-      .devicesOf(period.startMs, lastPeriodMs)
-      .map((device) => ({ ...device, silence: this.#site.silenceOf(device) }));
+    return silences;
   }
 
   #facts(nowMs: number): CustomerFacts {

@@ -271,7 +271,8 @@ export interface SiteFacts {
   readonly loginMs: number | undefined;
   /** When each of the customer's other branches counted last; undefined for a customer that is one building. */
   readonly others: readonly (number | undefined)[] | undefined;
-  readonly devices: readonly DeviceFacts[];
+  /** Undefined while nothing is known of them: before the first poll, also of a new month. */
+  readonly devices: readonly DeviceFacts[] | undefined;
   /** Problems of its doors by the days before today: {@link problemsOfDoors}. */
   readonly doors: readonly Problem[];
   /** Since when more people are inside than its capacity; undefined while it is closed. */
@@ -423,6 +424,9 @@ function wasMissing(missed: Missed | undefined): boolean {
 
 function doorSilent({ devices }: SiteFacts, before: readonly Problem[]): readonly Problem[] {
   const known = before.find(({ kind }) => kind === 'door_silent');
+  if (devices === undefined) {
+    return known === undefined ? [] : [known];
+  }
   const silent = devices.filter(
     ({ share, excess, openMs, passes }) =>
       share >= LIMITS.minDeviceShare &&

@@ -2,7 +2,7 @@
  * A building: its settings, its past and its day so far, and from these its values at any instant. It
  * does not know where its counts come from.
  */
-import type { CountedDevice } from './breakdowns/breakdown-states.ts';
+import type { SiteDevice } from './devices.ts';
 import type { Calendar, Span } from './calendar/calendar.ts';
 import { CountedDays } from './past/counted-days.ts';
 import type { Counted } from './past/counted-days.ts';
@@ -49,9 +49,12 @@ interface Learned {
 export interface Surroundings extends Pick<SiteFacts, 'loginMs' | 'others'> {
   /** Whether the customer's polls bring new counts. */
   readonly isCurrent: boolean;
-  /** Those of this building. */
-  readonly devices: readonly DeviceFacts[];
+  /** What {@link Site.silencesOf} returns of its devices. */
+  readonly silences: Silences | undefined;
 }
+
+/** What devices of a building have missed, by their keys. */
+export type Silences = ReadonlyMap<string, DeviceFacts>;
 
 /** Without a poll nothing is known, and while polls fail nothing is said. */
 type Judgement = Omit<SiteJudgement, 'isTrusted'> & Pick<SiteMetrics, 'isTrusted'>;
@@ -175,29 +178,29 @@ export class Site {
     };
   }
 
-  /** Returns what a device has missed by its share of the people; undefined while that is not known. */
-  silenceOf({ lastMs, untilMs, share, excess }: CountedDevice): DeviceFacts | undefined {
+  /** Returns what its devices have missed by their share of the people; undefined while that is not known. */
+  silencesOf(devices: readonly SiteDevice[] | undefined): Silences | undefined {
     const {
       past,
       days: { today },
     } = this;
-    if (past === undefined || today === undefined) {
+    if (devices === undefined || past === undefined || today === undefined) {
       return undefined;
     }
-    const counts = countedSince(past, today, lastMs, untilMs);
-    return {
-      lastMs,
-      share,
-      excess,
-      openMs: openTime(past, lastMs, untilMs),
-      passes: share * grandTotal(counts),
-      people: share * Math.max(countOf(counts, 0), countOf(counts, 1)),
-    };
+    return new Map(
+      devices.map(({ key, lastMs, untilMs, share, excess }) => {
+        const counts = countedSince(past, today, lastMs, untilMs);
+        const openMs = openTime(past, lastMs, untilMs);
+        const passes = share * grandTotal(counts);
+        const people = share * Math.max(countOf(counts, 0), countOf(counts, 1));
+        return [key, { lastMs, share, excess, openMs, passes, people }];
+      }),
+    );
   }
 
   #judge(
     nowMs: number,
-    { isCurrent, ...surroundings }: Surroundings,
+    { isCurrent, silences, ...surroundings }: Surroundings,
     counted: Pick<SiteFacts, 'counts' | 'overCapacityMs'>,
   ): Judgement {
     if (!isCurrent || this.days.newest === undefined) {
@@ -206,6 +209,7 @@ export class Site {
     const facts = {
       ...surroundings,
       ...counted,
+      devices: silences && [...silences.values()],
       lastMs: this.days.lastSeenAt(nowMs),
       rise: this.#rise,
       doors: this.#learnedAt(nowMs)?.problems ?? [],

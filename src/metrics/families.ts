@@ -5,6 +5,7 @@
  */
 import { ALL_COUNTERS, BREAKDOWNS, COUNTERS, MINUTE_STREAMS } from '../base/model.ts';
 import type { Breakdown, Stream } from '../base/model.ts';
+import type { DevicePlace } from '../counting/devices.ts';
 import type { BranchMetrics, CustomerMetrics } from '../counting/customer-metrics.ts';
 import { PROBLEM_KINDS } from '../counting/problems.ts';
 import type { Problem } from '../counting/problems.ts';
@@ -42,6 +43,18 @@ const ofSiteInfo = seriesOf<readonly [CustomerMetrics, BranchMetrics?]>({
       ['timezone', timezone],
       ...infoLabelNames.map((name) => [name, ownLabel(labels, name)] as const),
     ),
+});
+
+const ofDevicePlace = seriesOf<readonly [device: string, place: DevicePlace]>({
+  labelNames: ['device', 'branch', 'client'],
+  subjects: ({ breakdowns }) =>
+    (breakdowns.device?.keys ?? []).flatMap(({ key, device }) =>
+      device?.place === undefined ? [] : [[key, device.place]],
+    ),
+  labels: ([device, place]) => {
+    const ids = Object.entries(place).filter(([, id]) => id !== undefined);
+    return writeLabels(['device', device], ...ids);
+  },
 });
 
 const NOT_POLLED_IN_PERIOD = 'until the first accepted poll of the counting period';
@@ -330,6 +343,12 @@ function familiesOf(breakdown: Breakdown): readonly Family[] {
     ),
     ...(breakdown === 'device'
       ? [
+          ofDevicePlace(
+            'library_device_info',
+            'Branch and client of the device, as raw records show; always 1.',
+            () => 1,
+            'until records have shown the device; branch and client are absent where a record has none',
+          ),
           ofKey(
             'library_device_last_seen_timestamp_seconds',
             'When the count of the device last rose, as far as it was polled.',
@@ -338,9 +357,10 @@ function familiesOf(breakdown: Breakdown): readonly Family[] {
           ),
           ofKey(
             'library_device_people_missed',
-            'Share of the device in the people counted since it counted last.',
+            'Share of the device in the people its building counted since it counted last.',
             ({ device }) => device?.missed,
-            'until the past is read, and for a device without a count in this month and the last one',
+            'until the past is read, for a device without a count in this month and the last one, and ' +
+              'where branches are polled until it is known in which one it is',
           ),
         ]
       : []),

@@ -1,7 +1,7 @@
 /** What is polled or read of a customer, and when. Only the scheduler changes a job. */
 import type { Stream } from '../base/model.ts';
 import type { Customer } from '../counting/customer.ts';
-import type { CustomerClient } from '../service/types.ts';
+import type { PollingClient } from '../service/types.ts';
 
 export type NamedCustomer = Pick<Customer, 'customer'>;
 
@@ -11,7 +11,7 @@ export interface PollJob {
   readonly customer: Customer;
   readonly stream: Stream;
   readonly intervalMs: number;
-  client: CustomerClient;
+  client: PollingClient;
   /** Place in the interval, in [0, 1). */
   place: number;
   /**
@@ -27,7 +27,7 @@ export interface PollJob {
   behind: readonly ReadJob[];
 }
 
-/** What is read behind the polls of a stream: its past, or a window of branches. */
+/** What is read behind the polls of a stream: its past, where its devices are, or a window of branches. */
 export interface ReadJob {
   readonly kind: 'past' | 'window';
   readonly poll: PollJob;

@@ -1,19 +1,26 @@
 /**
- * What is read behind the polls: the past, and the windows of branches. Polls come first. What fails is tried
- * again less and less often, so that it does not take the requests that polls need.
+ * What is read behind the polls: the past, once a day where devices are, and the windows of branches. Polls come
+ * first. What fails is tried again less and less often, so that it does not take the requests that polls need.
  */
 import { nextTurn } from '../base/clock.ts';
 import { MINUTE_MS, SECOND_MS } from '../base/duration.ts';
 import { isMinuteStream } from '../base/model.ts';
 import { isPastDue, updatePast } from '../counting/customer-past.ts';
+import type { ReadPage } from '../counting/devices.ts';
+import type { Customer } from '../counting/customer.ts';
 import type { Query } from '../counting/rows/window-reader.ts';
 import type { PollJob, ReadJob } from './job.ts';
 
-/** Logged at the first failure in a row. */
-export const FAILURE_MESSAGES = {
+const FAILURE_MESSAGES = {
   past: 'past unavailable',
   window: 'branches unavailable',
-} as const satisfies Record<ReadJob['kind'], string>;
+  devices: 'device records unavailable',
+} as const satisfies Record<ReadJob['kind'] | 'devices', string>;
+
+/** Returns what is logged at the first failure in a row. */
+export function failureMessage({ kind, poll }: ReadJob): string {
+  return FAILURE_MESSAGES[poll.stream === 'device' ? 'devices' : kind];
+}
 
 /** One kind of requests behind the polls. */
 interface Reading {
@@ -33,7 +40,7 @@ interface Reading {
   /** Whether there is something to read. */
   isDue(poll: PollJob, nowMs: number): boolean;
   /** Throws a ServiceError. */
-  run(poll: PollJob, query: Query, nowMs: number): Promise<void>;
+  run(poll: PollJob, query: Query, nowMs: number, readPage: ReadPage): Promise<void>;
 }
 
 export const READINGS: Readonly<Record<ReadJob['kind'], Reading>> = {
@@ -58,21 +65,34 @@ export const READINGS: Readonly<Record<ReadJob['kind'], Reading>> = {
       }
     },
   },
-  /** The past of people or logins. */
+  /** The past of people or logins; of devices the records that show where they are. */
   past: {
     name: 'the past',
-    // Those of 10,000 customers begin within an hour: two each.
+    // Those of 10,000 customers begin within an hour: two each. Three with devices.
     gapMs: 180,
     pauseMs: 0,
     deadlineMs: 5 * MINUTE_MS,
     minRetryMs: 15 * MINUTE_MS,
     maxRetryMs: 6 * 60 * MINUTE_MS,
     isShownAtOnce: false,
-    isOf: ({ stream }) => isMinuteStream(stream),
-    isDue: ({ customer, stream }, nowMs) => isPastDue(customer, stream, nowMs),
-    run: ({ customer, stream }, query, nowMs) => updatePast(customer, stream, query, nowMs),
+    isOf: ({ stream }) => isMinuteStream(stream) || stream === 'device',
+    isDue: ({ customer, stream }, nowMs) =>
+      stream === 'device' ? arePlacesDue(customer, nowMs) : isPastDue(customer, stream, nowMs),
+    run: ({ customer, stream }, query, nowMs, readPage) =>
+      stream === 'device'
+        ? customer.devices.readPlaces(readPage, customer.periodAt(nowMs), nowMs)
+        : updatePast(customer, stream, query, nowMs),
   },
 };
+
+/** After the first people and their past, which show how many records a window has. */
+function arePlacesDue(customer: Customer, nowMs: number): boolean {
+  return (
+    customer.streamOf('people').days.newest !== undefined &&
+    !isPastDue(customer, 'people', nowMs) &&
+    customer.devices.isDue(customer.periodAt(nowMs), nowMs)
+  );
+}
 
 /** Returns the jobs behind the polls of a stream. Those that it has stay. */
 export function jobsBehind(poll: PollJob): readonly ReadJob[] {

@@ -10,12 +10,12 @@ import type { Stream } from '../base/model.ts';
 import { planCustomerPoll, pollCustomer } from '../counting/customer-poll.ts';
 import type { PollTimes } from '../counting/customer-poll.ts';
 import type { Customer, CustomerOutcome } from '../counting/customer.ts';
-import type { CustomerClient } from '../service/types.ts';
+import type { PollingClient } from '../service/types.ts';
 import { DueJobs, nextDueMs, renewalMs } from './job.ts';
 import type { Job, NamedCustomer, PollJob, ReadJob } from './job.ts';
 import { PollLog } from './poll-log.ts';
 import type { LogLimiter } from '../base/log-limiter.ts';
-import { FAILURE_MESSAGES, jobsBehind, pauseAfterFailure, READINGS } from './reading.ts';
+import { failureMessage, jobsBehind, pauseAfterFailure, READINGS } from './reading.ts';
 import { deadlineMs, DROPPED, FIRST_POLL_DEADLINE_MS, tryPoll } from './try-poll.ts';
 import type { Attempt } from './try-poll.ts';
 import { Slots } from './slots.ts';
@@ -43,7 +43,7 @@ export interface SchedulerOptions {
 
 export interface PolledCustomer {
   readonly customer: Customer;
-  readonly client: CustomerClient;
+  readonly client: PollingClient;
 }
 
 /**
@@ -305,7 +305,7 @@ export class Scheduler {
       attempt,
       clock,
       stop,
-      (query) =>
+      (query, readPage) =>
         reading.run(
           poll,
           (...question) => {
@@ -313,6 +313,7 @@ export class Scheduler {
             return query(...question);
           },
           clock.nowMs(),
+          readPage,
         ),
       reading.name,
     );
@@ -324,7 +325,7 @@ export class Scheduler {
     if (error instanceof ServiceError) {
       if (job.backOff === undefined) {
         const fields = { customer: customer.customer, stream, error: error.message };
-        limiter.tryLog('warn', FAILURE_MESSAGES[kind], fields);
+        limiter.tryLog('warn', failureMessage(job), fields);
       }
       pauseMs = pauseAfterFailure(job);
       job.backOff = { pauseMs, dayStartMs: customer.calendar.dayAt(nowMs).startMs };

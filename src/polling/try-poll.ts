@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import { ServiceError, TimeLimitError } from '../base/errors.ts';
 import type { AggregatedResponse, WindowQuery } from '../base/model.ts';
+import type { ReadPage } from '../counting/devices.ts';
 import type { CustomerPlan } from '../counting/customer-poll.ts';
 import type { Query } from '../counting/rows/window-reader.ts';
 import type { Priority } from '../service/types.ts';
@@ -54,7 +55,7 @@ export async function tryPoll<Outcome>(
   attempt: Omit<Attempt, 'plan'>,
   clock: Clock,
   stop: AbortController,
-  poll: (query: Query) => Promise<Outcome>,
+  poll: (query: Query, readPage: ReadPage) => Promise<Outcome>,
   what = 'a poll',
 ): Promise<Outcome | ServiceError> {
   const { priority, deadlineMs } = attempt;
@@ -69,7 +70,7 @@ export async function tryPoll<Outcome>(
     return client.query(question, stop.signal, priority);
   }
   try {
-    return await poll(query);
+    return await poll(query, (question) => client.page(question, stop.signal, priority));
   } catch (error) {
     if (error instanceof ServiceError) {
       return error;

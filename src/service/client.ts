@@ -111,9 +111,9 @@ class Client implements ServiceClient {
     );
   }
 
-  page(query: PageQuery, signal: AbortSignal): Promise<Page> {
+  page(query: PageQuery, signal: AbortSignal, priority: Priority = 'normal'): Promise<Page> {
     const sent = withRequestTimes(query, this.#shared.config.requestTimes);
-    return this.#withRetries(sent, signal, 'normal', (response, secrets) =>
+    return this.#withRetries(sent, signal, priority, (response, secrets) =>
       decodePage(query, response, secrets),
     );
   }

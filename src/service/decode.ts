@@ -4,6 +4,7 @@
  * Hand-written instead of zod: every poll runs through it.
  */
 import { ServiceError } from '../base/errors.ts';
+import { PEOPLE_RECORD_FIELDS } from '../base/model.ts';
 import type {
   AggregatedQuery,
   AggregatedResponse,
@@ -39,12 +40,9 @@ const COUNT_FIELDS = {
   login: ['value'],
 } as const satisfies Record<Endpoint, readonly string[]>;
 
-/** The fields of raw records, in the order of docs/service.md#people-counts and #logins. */
+/** The fields of raw records; those of logins in the order of docs/service.md#logins. */
 const RECORD_FIELDS: Readonly<Record<Endpoint, readonly string[]>> = {
-  peoplecount: (
-    'id amount name localTime serverTime clientTime category libraryControllerState ' +
-    'customerId branchId clientId deviceId'
-  ).split(' '),
+  peoplecount: PEOPLE_RECORD_FIELDS,
   login: (
     'id patronAge patronGender patronAddress2 name localTime serverTime clientTime category ' +
     'customerId branchId clientId deviceId'
@@ -144,13 +142,18 @@ export function decodePage(
   const fields = recordFields(endpoint, includePatronFields);
   return {
     aggregation: undefined,
-    records: (result ?? []).map((record, index) => decodeRecord(record, index, fields)),
+    records: (result ?? []).map((record, index) => decodeRecord(record, index, fields, secrets)),
     metadata: decodeMetadata(metadata, secrets),
     startToken: decodeStartToken(metadata['startToken']),
   };
 }
 
-function decodeRecord(record: unknown, index: number, fields: readonly string[]): RawRecord {
+function decodeRecord(
+  record: unknown,
+  index: number,
+  fields: readonly string[],
+  secrets: readonly string[],
+): RawRecord {
   if (!isObject(record)) {
     throw malformed(`record ${index}: expected an object`);
   }
@@ -161,6 +164,10 @@ function decodeRecord(record: unknown, index: number, fields: readonly string[])
       return null;
     }
     const isInteger = INTEGER_FIELDS.includes(name);
+    // An id may become the value of a label.
+    if (isInteger && repeatsSecret(String(value), secrets)) {
+      throw malformed(`record ${index}: "${name}" repeats the token or the client secret`);
+    }
     if ((isInteger && isSafeInteger(value)) || (!isInteger && typeof value === 'string')) {
       return value;
     }

@@ -50,13 +50,16 @@ export interface ServiceClient {
     priority?: Priority,
   ): Promise<AggregatedResponse>;
   /** Returns one complete page of raw records, with the same retries and errors. */
-  page(query: PageQuery, signal: AbortSignal): Promise<Page>;
+  page(query: PageQuery, signal: AbortSignal, priority?: Priority): Promise<Page>;
 }
 
 /** The part of a client that a poll needs. */
 export interface CustomerClient {
   query(query: WindowQuery, signal: AbortSignal, priority?: Priority): Promise<AggregatedResponse>;
 }
+
+/** The part of a client that polls and what is read behind them need. */
+export interface PollingClient extends CustomerClient, Pick<ServiceClient, 'page'> {}
 
 /** How a request is started while others wait: by turns, and optional ones take at most half of the places. */
 export type Priority = 'urgent' | 'normal' | 'optional';

@@ -184,24 +184,32 @@ export class LedgerService {
     this.requests.push({ customer, endpoint, query });
     const aggregation = aggregations.find((known) => known === query.get('aggregation'));
     const [from, to] = [query.get('from'), query.get('to')];
+    const limit = Number(query.get('limit') ?? NaN);
+    const isPage = stream === 'people' && limit > 0 && !query.has('aggregation');
     const isGood = this.#require({
       'data requests are GET': request.method === 'GET',
       'data requests carry a bearer token': authorization.startsWith('Bearer '),
-      'a known aggregation': aggregation !== undefined,
+      'a known aggregation, or a page': aggregation !== undefined || isPage,
       'logins by time only':
         stream === 'people' || /^(minute|quarter|day)$/.test(aggregation ?? ''),
-      'aggregation without limit or startToken': !query.has('limit') && !query.has('startToken'),
+      'aggregation without limit or startToken':
+        isPage || (!query.has('limit') && !query.has('startToken')),
       'to only with from': to === null || from !== null,
       'from and to in ISO 8601': [from, to].every((time) => time === null || ISO_8601.test(time)),
     });
     if (!customer || this.#revoked.has(token)) {
       return sendJson(response, 401, { error: 'unauthorized' });
     }
+    const fromMs = from === null ? -Infinity : Date.parse(from);
+    const toMs = to === null ? Infinity : Date.parse(to);
+    if (isPage && isGood) {
+      const result = customer.ledger.page(fromMs, toMs, limit);
+      const metadata = { from: from ?? '', count: result.length, limit };
+      return respondOrFail(customer, 'data', { metadata, result }, authorization, response);
+    }
     if (aggregation === undefined || !isGood) {
       return sendJson(response, 400, { error: 'bad request' });
     }
-    const fromMs = from === null ? -Infinity : Date.parse(from);
-    const toMs = to === null ? Infinity : Date.parse(to);
     const served = customer.ledger.respond(stream, aggregation, fromMs, toMs);
     const rows =
       stream === 'people'

@@ -81,12 +81,16 @@ export class Ledger {
     this.conventions = { ...plain, ...conventions };
   }
 
-  /** Adds a record that the service receives now. */
-  add(stream: Stream, counts: Partial<Record<Side, number>>, eventMs = Date.now()): LedgerRecord {
-    const number = this.records.length;
-    const keys = { branch: 101 + (number % 2), client: 201 + (number % 3) };
-    const device = 301 + (number % 4);
-    const record = { stream, eventMs, in: 0, out: 0, ...counts, ...keys, device };
+  /** Adds a record that the service receives now; by default, the device changes with each. */
+  add(
+    stream: Stream,
+    counts: Partial<Record<Side, number>>,
+    eventMs = Date.now(),
+    device = 301 + (this.records.length % 4),
+  ): LedgerRecord {
+    const number = device - 301;
+    const keys = { branch: 101 + (number % 2), client: 201 + (number % 3), device };
+    const record = { stream, eventMs, in: 0, out: 0, ...counts, ...keys };
     this.records.push(record);
     return record;
   }
@@ -121,6 +125,28 @@ export class Ledger {
     return rows.length > forceAboveRows && aggregation !== 'day'
       ? { aggregation: 'day', rows: this.#rows(stream, 'day', fromMs, toMs) }
       : { aggregation, rows };
+  }
+
+  /** Raw records of people, the oldest first, with the fields that the interface names. */
+  page(fromMs: number, toMs: number, limit: number): readonly object[] {
+    const records = this.#since('people', fromMs).filter(({ eventMs }) => eventMs < toMs);
+    return records
+      .toSorted((a, b) => a.eventMs - b.eventMs)
+      .slice(0, limit)
+      .map(({ eventMs, branch, client, device, ...counts }, number) => ({
+        id: `${eventMs}-${number}`,
+        amount: counts.in + counts.out,
+        name: 'Door',
+        localTime: isoWithOffset(eventMs, this.zone),
+        serverTime: new Date(eventMs).toISOString(),
+        clientTime: new Date(eventMs).toISOString(),
+        category: 'in',
+        libraryControllerState: 'Staffed',
+        customerId: 1,
+        branchId: branch,
+        clientId: client,
+        deviceId: device,
+      }));
   }
 
   #since(stream: Stream, fromMs: number): readonly LedgerRecord[] {

@@ -182,6 +182,7 @@ describe('a building', () => {
     ['with a silent device', { ...WORKS, devices: [DEVICE] }, { door_silent: 400 }],
     ['with a device of few people', { ...WORKS, devices: [{ ...DEVICE, share: 0.09 }] }, {}],
     ['with a device that was lowered', { ...WORKS, devices: [{ ...DEVICE, excess: 5 }] }, {}],
+    ['with devices that are not known', { ...WORKS, devices: undefined }, {}],
     ['with a device silent for less', { ...WORKS, devices: [{ ...DEVICE, openMs: 1 }] }, {}],
     ['with a device that missed 19', { ...WORKS, devices: [{ ...DEVICE, passes: 19 }] }, {}],
     [
@@ -294,6 +295,7 @@ describe('a problem lasts', () => {
       silent,
       { ...WORKS, devices: [{ ...DEVICE, share: 0, people: 0 }] },
     ],
+    ['until devices are polled in it', silent, { ...WORKS, devices: undefined }],
   ])('%s, and its number missed does not fall', (_name, before, facts) => {
     expect(before).toBeDefined();
     const { problems } = problemsOfSite(facts, NOW_MS + HOUR_MS, before ? [before] : []);

@@ -43,6 +43,7 @@ export const CONTRACT_METRICS: Metrics = {
     ['customer', 'device'],
     'library_device_last_seen_timestamp_seconds library_device_people_missed',
   ),
+  ...metrics(['customer', 'device', 'branch', 'client'], 'library_device_info'),
   ...breakdown('client'),
   ...breakdown('device'),
   library_exporter_build_info: ['version', 'revision', 'nodeversion'],

@@ -232,14 +232,26 @@ describe('the text', () => {
     ]);
   });
 
-  test('of devices has names of its own, without occupancy and info', () => {
-    const keys = [{ key: 'door-1', counters: {}, device: { lastSeenMs: NOW_MS, missed: 12.5 } }];
+  test('of devices has names of its own, and says where they are', () => {
+    const place = { branch: '101', client: '7' };
+    const seen = { lastSeenMs: NOW_MS, missed: 12.5 };
+    const keys = [
+      { key: 'door-1', counters: {}, device: { place, ...seen } },
+      { key: 'door-2', counters: {}, device: { place: { ...place, branch: undefined }, ...seen } },
+      { key: 'door-3', counters: {}, device: { place: undefined, ...seen } },
+    ];
     const device = { ...BRANCHES.branch, keys, droppedKeys: 7 };
     const { exposition } = exposing(riverside({ breakdowns: { device } }));
-    expect(linesOf(exposition, 'library_device_')).toEqual([
-      'library_device_last_seen_timestamp_seconds{customer="riverside",device="door-1"} 1773133200',
-      'library_device_people_missed{customer="riverside",device="door-1"} 12.5',
+    expect(linesOf(exposition, 'library_device_info')).toEqual([
+      'library_device_info{customer="riverside",device="door-1",branch="101",client="7"} 1',
+      'library_device_info{customer="riverside",device="door-2",client="7"} 1',
     ]);
+    expect(linesOf(exposition, 'library_device_l')).toContain(
+      'library_device_last_seen_timestamp_seconds{customer="riverside",device="door-1"} 1773133200',
+    );
+    expect(linesOf(exposition, 'library_device_p')).toContain(
+      'library_device_people_missed{customer="riverside",device="door-1"} 12.5',
+    );
     expect(linesOf(exposition, 'library_breakdown_keys_dropped')).toEqual([
       'library_breakdown_keys_dropped{customer="riverside",stream="device"} 7',
     ]);

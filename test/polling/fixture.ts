@@ -1,9 +1,16 @@
 /** A scheduler with customers whose service answers as the test says. */
 import { ServiceError } from '../../src/base/errors.ts';
-import type { AggregatedResponse, WindowQuery, Stream } from '../../src/base/model.ts';
+import type {
+  AggregatedResponse,
+  Page,
+  PageQuery,
+  Stream,
+  WindowQuery,
+} from '../../src/base/model.ts';
 import { LogLimiter } from '../../src/base/log-limiter.ts';
 import type { PollJob } from '../../src/polling/job.ts';
 import type { PolledCustomer, Scheduler, SchedulerOptions } from '../../src/polling/scheduler.ts';
+import type { PollingClient } from '../../src/service/types.ts';
 import { captureLog } from '../support/captured-log.ts';
 import type { Line } from '../support/captured-log.ts';
 import { customerNamed, schedulerOn } from '../support/polled.ts';
@@ -15,6 +22,13 @@ export const GOOD: AggregatedResponse = {
   rows: [{ key: 1, counts: [3, 1] }],
 };
 
+const NO_RECORDS: Page = {
+  aggregation: undefined,
+  records: [],
+  metadata: {},
+  startToken: undefined,
+};
+
 type Answer = (question: WindowQuery, signal: AbortSignal) => Promise<AggregatedResponse>;
 
 /** A job that is polled every minute and due at an instant of the monotonic clock. */
@@ -24,7 +38,7 @@ export function jobAt(dueMs: number): PollJob {
     customer: customerNamed('riverside'),
     stream: 'people',
     intervalMs: MINUTE_MS,
-    client: { query: hang },
+    client: { query: hang, page: hang },
     place: 0,
     phase: 'scheduled',
     dueMs,
@@ -37,6 +51,8 @@ export class SchedulerFixture implements AsyncDisposable {
   readonly clock: VirtualClock;
   readonly scheduler: Scheduler;
   readonly requests: { customer: string; question: WindowQuery; atMs: number }[] = [];
+  /** Requests for raw records. */
+  readonly pages: { question: PageQuery; atMs: number }[] = [];
   /** Reasons of the polls that have ended; undefined of a success. */
   readonly ended: (string | undefined)[] = [];
   readonly lines: Line[];
@@ -78,7 +94,11 @@ export class SchedulerFixture implements AsyncDisposable {
     await this.clock.advance(ms);
   }
 
-  polled(name: string, answer: Answer = () => Promise.resolve(GOOD)): PolledCustomer {
+  polled(
+    name: string,
+    answer: Answer = () => Promise.resolve(GOOD),
+    readPage: PollingClient['page'] = () => Promise.resolve(NO_RECORDS),
+  ): PolledCustomer {
     return {
       customer: customerNamed(name),
       client: {
@@ -86,6 +106,10 @@ export class SchedulerFixture implements AsyncDisposable {
           this.requests.push({ customer: name, question, atMs: this.clock.monotonicMs() });
           this.mostAtOnce = Math.max(this.mostAtOnce, (this.#running += 1));
           return answer(question, signal).finally(() => (this.#running -= 1));
+        },
+        page: (question, ...rest) => {
+          this.pages.push({ question, atMs: this.clock.monotonicMs() });
+          return readPage(question, ...rest);
         },
       },
     };
@@ -129,7 +153,7 @@ export class SchedulerFixture implements AsyncDisposable {
 }
 
 /** An answer that never comes. */
-export function hang(_question: WindowQuery, signal: AbortSignal): Promise<AggregatedResponse> {
+export function hang(_question: unknown, signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(new ServiceError('timeout', 'no answer came')));
   });

@@ -1,7 +1,7 @@
 /** The loop of the scheduler: which polls it starts together, and what it reports. */
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import type { CustomerClient, Priority } from '../../src/service/types.ts';
+import type { PollingClient, Priority } from '../../src/service/types.ts';
 import { GOOD, MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
 test.each([
@@ -76,7 +76,8 @@ test('requests of a first poll come before others, those of the next polls do no
   await using fixture = new SchedulerFixture();
   const { customer, client } = fixture.polled('a');
   const priorities = new Set<Priority | undefined>();
-  const observed: CustomerClient = {
+  const observed: PollingClient = {
+    ...client,
     query(question, signal, priority) {
       priorities.add(priority);
       return client.query(question, signal);

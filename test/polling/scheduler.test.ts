@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { AggregatedResponse, Breakdown, WindowQuery } from '../../src/base/model.ts';
-import type { CustomerClient } from '../../src/service/types.ts';
+import type { PollingClient } from '../../src/service/types.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
 import { GOOD, hang, MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
@@ -340,7 +340,8 @@ describe('breakdowns', () => {
     await using fixture = new SchedulerFixture();
     const { customer, client } = withBreakdowns(fixture.polled('a', answer), 'device');
     const sent = new Set<string>();
-    const observed: CustomerClient = {
+    const observed: PollingClient = {
+      ...client,
       query(question, signal, priority) {
         sent.add(`${question.aggregation} ${priority}`);
         return client.query(question, signal);

@@ -12,7 +12,7 @@ const END = { result: 'accepted' };
 
 /** A job whose service answers at once. */
 function quickJob(): PollJob {
-  return { ...jobAt(0), client: { query: () => Promise.resolve(GOOD) } };
+  return { ...jobAt(0), client: { query: () => Promise.resolve(GOOD), page: hang } };
 }
 
 /** Tries a poll that may take ten seconds. */
@@ -73,7 +73,7 @@ test('requests are aborted at the deadline, and no timer is left of a try that e
       await query(QUESTION);
       return END;
     },
-    { ...jobAt(0), client: { query: hang } },
+    { ...jobAt(0), client: { query: hang, page: hang } },
   );
   await clock.advance(9_999);
   expect(clock.sleepers).toBe(1);

@@ -337,6 +337,13 @@ describe('a page of raw records', () => {
   ] as const)('is malformed: %s', ([message, result, metadata]) => {
     expect(problem(() => page(result, metadata))).toBe(message);
   });
+
+  test('is malformed where a number repeats the client secret, which may become a label', () => {
+    const query = { endpoint: 'login', limit: 100, includePatronFields: false } as const;
+    const repeated = response({ metadata: {}, result: [{ ...LOGIN, deviceId: 9_123_456_780 }] });
+    const message = 'record 0: "deviceId" repeats the token or the client secret';
+    expect(problem(() => decodePage(query, repeated, ['12345678']))).toBe(message);
+  });
 });
 
 test('an error names the request, and one of the program is left as it is', () => {

@@ -23,6 +23,7 @@ export function createBreakdownAuditor({ environment, service, clock, report }: 
     { exporter, customer, scrape, periodMs }: CustomerScrape,
     isThorough: boolean,
   ): void {
+    auditPlaces(exporter, customer, scrape);
     for (const breakdown of environment.breakdowns) {
       const totals = isThorough
         ? service.breakdownTotals(customer, breakdown, periodMs, clock.nowMs())
@@ -40,6 +41,17 @@ export function createBreakdownAuditor({ environment, service, clock, report }: 
             report(`${series} is ${value}, and the service has ${most}`);
           }
         }
+      }
+    }
+  }
+
+  /** A device is where it is. */
+  function auditPlaces(exporter: string, customer: string, scrape: CustomerScrape['scrape']): void {
+    const { devices = [] } =
+      service.customers.find(({ library }) => library.name === customer)?.library ?? {};
+    for (const ids of scrape.values('library_device_info', customer).keys()) {
+      if (!devices.some(({ id, branchId, clientId }) => ids === `${id} ${branchId} ${clientId}`)) {
+        report(`${exporter} ${customer} has a device with the ids ${ids}`);
       }
     }
   }

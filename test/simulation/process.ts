@@ -6,7 +6,9 @@ import type { Config } from '../../src/config/types.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { StoredMark } from '../../src/counting/high-water-marks.ts';
 import type { Exchange } from '../../src/service/transport.ts';
-import { LastingProblems } from '../../src/storage/lasting-problems.ts';
+import { DailyRows } from '../../src/storage/daily-rows.ts';
+import { DEVICE_PLACES } from '../../src/storage/device-places.ts';
+import { LASTING_PROBLEMS } from '../../src/storage/lasting-problems.ts';
 import { Pasts } from '../../src/storage/pasts.ts';
 import type { StoredDay } from '../../src/storage/database.ts';
 import type { DaySource } from '../../src/storage/store.ts';
@@ -50,12 +52,16 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
     const marks = mutation.marks?.() ?? new HighWaterMarks();
     marks.restore(disk.marks);
     const pasts = new Pasts(disk, () => exporter.customers);
-    const problems = new LastingProblems(
-      disk,
-      () => exporter.customers,
-      () => clock.nowMs(),
+    const rows = [LASTING_PROBLEMS, DEVICE_PLACES].map(
+      (kind) =>
+        new DailyRows(
+          kind,
+          disk,
+          () => exporter.customers,
+          () => clock.nowMs(),
+        ),
     );
-    const writes = delayedWrites(clock, disk, marks, [pasts, problems]);
+    const writes = delayedWrites(clock, disk, marks, [pasts, ...rows]);
     const exporter = startExporter(mutated(config), {
       clock,
       random,
@@ -84,7 +90,7 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
           branches.restore = (state) => restore?.(restored(state));
         }
         pasts.restore(customer);
-        problems.restore(customer);
+        rows.forEach((each) => each.restore(customer));
       },
     });
     function render(): string {

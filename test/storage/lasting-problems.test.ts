@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import type { Customer } from '../../src/counting/customer.ts';
 import type { StoredDay } from '../../src/storage/database.ts';
-import { LastingProblems } from '../../src/storage/lasting-problems.ts';
+import { DailyRows } from '../../src/storage/daily-rows.ts';
+import { LASTING_PROBLEMS } from '../../src/storage/lasting-problems.ts';
 import { CALENDAR } from '../support/owner.ts';
 import { customerNamed } from '../support/polled.ts';
 
@@ -21,8 +22,9 @@ class StoredRiverside {
     return this.#customer;
   }
 
-  #start(): LastingProblems {
-    const problems = new LastingProblems(
+  #start() {
+    const problems = new DailyRows(
+      LASTING_PROBLEMS,
       { daysOf: () => this.disk },
       () => [this.customer],
       () => this.nowMs,

@@ -58,7 +58,11 @@ export function startExporter(config: Config, options: ExporterProcessOptions): 
         ...service,
         clientFor(access) {
           const client = service.clientFor(access);
-          return wrapClient?.(client) ?? client;
+          const wrapped = wrapClient?.(client) ?? client;
+          return {
+            query: (...question) => wrapped.query(...question),
+            page: (...question) => client.page(...question),
+          };
         },
       };
     },

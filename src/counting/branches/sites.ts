@@ -20,7 +20,7 @@ import { lastSeenIn } from '../rows/day-counts.ts';
 import type { CountsToday, DayCounts } from '../rows/day-counts.ts';
 import type { Query } from '../rows/window-reader.ts';
 import { Site } from '../site.ts';
-import type { Surroundings } from '../site.ts';
+import type { Silences, Surroundings } from '../site.ts';
 import {
   countsOfKey,
   endMsOf,
@@ -43,6 +43,7 @@ import {
 } from './plan.ts';
 import type { BranchState, BranchTask, CustomerCounts } from './plan.ts';
 
+const NO_SILENCES: Silences = new Map();
 /** Learning from four weeks takes a millisecond. */
 const LEARNED_AT_ONCE = 20;
 
@@ -134,6 +135,11 @@ export class BranchSites {
     this.#show({ atMs, endMs: atMs });
   }
 
+  /** Those that are configured or counted, in the order of their keys. */
+  get sites(): ReadonlyMap<string, Site> {
+    return this.#sites;
+  }
+
   /** Those that are configured or counted, in their order. */
   get keys(): readonly string[] {
     return [...this.#sites.keys()];
@@ -149,10 +155,12 @@ export class BranchSites {
    * Returns the values of the branches that are configured or counted, in the order of their keys.
    *
    * @param customer by default no login is known, and its polls bring new counts
+   * @param silences what {@link Site.silencesOf} returns, by branch; by default there are no devices
    */
   metricsAt(
     nowMs: number,
     customer: Pick<Surroundings, 'isCurrent' | 'loginMs'> = { isCurrent: true, loginMs: undefined },
+    silences?: ReadonlyMap<string | null, Silences | undefined>,
   ): readonly BranchMetrics[] {
     const { startMs } = this.#calendar.dayAt(nowMs);
     const lastSeen = [...this.#sites.values()].map((site) => site.days.lastSeenAt(nowMs));
@@ -165,7 +173,11 @@ export class BranchSites {
       });
       return {
         key,
-        ...site.metricsAt(nowMs, { ...customer, others: lastSeen.toSpliced(i, 1), devices: [] }),
+        ...site.metricsAt(nowMs, {
+          ...customer,
+          others: lastSeen.toSpliced(i, 1),
+          silences: silences === undefined ? NO_SILENCES : silences.get(key),
+        }),
         lastSeenMs: lastSeen[i],
         counters: Object.fromEntries(counters),
       };

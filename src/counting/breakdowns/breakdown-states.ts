@@ -25,8 +25,8 @@ export interface CountedDevice {
   readonly lastMs: number;
   /** When it was last read. */
   readonly untilMs: number;
-  /** Of the people of all devices. */
-  readonly share: number;
+  /** Entries and exits in the counting period, by the service. */
+  readonly people: number;
   /** Its exported total minus the service's. */
   readonly excess: number;
 }
@@ -96,13 +96,18 @@ export class Breakdowns {
     this.#states = new Map(this.#states).set(breakdown, state);
   }
 
-  /** Returns the devices that counted anybody in the running counting period, or in the last one. */
-  devicesOf(periodStartMs: number, lastPeriodStartMs: number): readonly CountedDevice[] {
+  /**
+   * Returns the devices that counted anybody in the running counting period, or in the last one; undefined until the
+   * first accepted poll of the period.
+   */
+  devicesOf(
+    periodStartMs: number,
+    lastPeriodStartMs: number,
+  ): readonly CountedDevice[] | undefined {
     const { snapshot } = this.stateOf('device');
     if (snapshot?.period.startMs !== periodStartMs) {
-      return [];
+      return undefined;
     }
-    const all = [...snapshot.totals.values()].reduce((sum, totals) => sum + grandTotal(totals), 0);
     return [...snapshot.totals].flatMap(([key, totals]) => {
       const marks = [periodStartMs, lastPeriodStartMs].map((startMs) =>
         COUNTERS.people.flatMap((counter) => {
@@ -111,7 +116,7 @@ export class Breakdowns {
         }),
       );
       const counted = marks.flat().filter(({ value }) => value > 0);
-      const total = grandTotal(totals);
+      const people = grandTotal(totals);
       const exported = grandTotal((marks[0] ?? []).map(({ value }) => value));
       return counted.length === 0
         ? []
@@ -122,8 +127,8 @@ export class Breakdowns {
               grandTotal(countsOf(snapshot.today, key)) === 0 ? snapshot.day.startMs : Infinity,
             ),
             untilMs: snapshot.atMs,
-            share: all === 0 ? 0 : total / all,
-            excess: exported - total,
+            people,
+            excess: exported - people,
           };
     });
   }

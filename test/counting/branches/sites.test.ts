@@ -244,6 +244,74 @@ test('a branch counts nobody where another one does, unless the polls of their c
   expect(branches.sites.problems).toEqual([[NORTH, [silent]]]);
 });
 
+describe('a silent door', () => {
+  /** NORTH counts 12 an hour in each direction until 14:00, or until an instant; SOUTH likewise. */
+  async function counted(northUntilMs = at(14)): Promise<SitesFixture> {
+    const branches = new SitesFixture({ [NORTH]: OTHERS, [SOUTH]: OTHERS }, at(14));
+    for (let minutes = 0; minutes < 4 * 60; minutes += 15) {
+      for (const key of [NORTH, SOUTH]) {
+        for (const daysAgo of [7, 14, 21, 28]) {
+          branches.record(key, at(10, minutes, daysAgo), [3, 3]);
+        }
+        if (key === SOUTH || at(10, minutes) < northUntilMs) {
+          branches.record(key, at(10, minutes), [3, 3]);
+        }
+      }
+    }
+    branches.count();
+    await branches.read();
+    while (branches.sites.learn());
+    return branches;
+  }
+
+  /** Returns the problems of both, where a device of NORTH has counted nobody since an instant. */
+  function problemsOf({ sites }: SitesFixture, lastMs: number, share: number) {
+    const device = { key: '301', lastMs, untilMs: at(14), people: 100, excess: 0, share };
+    const silences = new Map(
+      [...sites.sites].map(([key, site]) => {
+        return [key, site.silencesOf(key === NORTH ? [device] : [])] as const;
+      }),
+    );
+    const customer = { isCurrent: true, loginMs: undefined };
+    const metrics = sites.metricsAt(at(14), customer, silences);
+    return metrics.map(({ problems, isTrusted, missed = 0 }) => {
+      return [problems.map(({ kind }) => kind), isTrusted, Math.round(missed)];
+    });
+  }
+
+  const WORKS = [[], true, 0];
+
+  test.each([
+    // 78 people since the end of the quarter-hour.
+    [39, 0.5, [['door_silent'], false, 20]],
+    [20.3, 0.26, [['door_silent'], false, 10]],
+    [19.5, 0.25, WORKS],
+  ])('whose share makes %d is one of its branch alone', async (_, share, expected) => {
+    expect(problemsOf(await counted(), at(10, 30), share)).toEqual([expected, WORKS]);
+  });
+
+  test('is one after three hours', async () => {
+    expect(problemsOf(await counted(), at(11, 0), 0.9)[0]).toEqual([['door_silent'], false, 30]);
+    expect(problemsOf(await counted(), at(11, 1), 0.9)[0]).toEqual(WORKS);
+  });
+
+  test('is none where the branch is closed', async () => {
+    const branches = await counted();
+    branches.sites.setDescriptions({
+      configured: { [NORTH]: openFrom('13:00-18:00') },
+      others: OTHERS,
+    });
+    expect(problemsOf(branches, at(10, 30), 0.9)[0]).toEqual(WORKS);
+  });
+
+  test('is hidden where nobody is counted at all', async () => {
+    const branches = await counted(at(10, 45));
+    const [north, south] = problemsOf(branches, at(9, 0, 7), 0.9);
+    expect(north?.slice(0, 2)).toEqual([['nobody_counted'], false]);
+    expect(south).toEqual(WORKS);
+  });
+});
+
 describe('requests', () => {
   test('are none before the first poll, and while keys cannot be parsed', async () => {
     const branches = new SitesFixture({ [NORTH]: OTHERS });
