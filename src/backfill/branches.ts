@@ -86,18 +86,18 @@ export async function readBranchPast(
 
 /**
  * Replays the branches: each is a building whose day comes from the windows that are over. Returns a function
- * that returns their values at an instant, in the order of keys. Instants must ascend. `timezone` is that of
- * the opening hours.
+ * that returns their values at an instant, in the order of keys. Instants must ascend; `loginMs` is the start of the
+ * customer's newest minute with a login. `timezone` is that of the opening hours.
  */
 export function replayBranches(
   calendar: Calendar,
   timezone: string,
   descriptions: BranchDescriptions,
   { keys, days, daysBefore }: BranchPast,
-): (atMs: number) => readonly BranchMetrics[] {
+): (atMs: number, loginMs: number | undefined) => readonly BranchMetrics[] {
   const sites = new BranchSites(calendar, timezone, descriptions);
   let shown: { readonly day: number; readonly windows: number } | undefined;
-  return (atMs) => {
+  return (atMs, loginMs) => {
     const day = days.findIndex((one) => contains(one.day, atMs));
     const today = days[day];
     const windows =
@@ -111,6 +111,6 @@ export function replayBranches(
       });
       shown = { day, windows };
     }
-    return sites.metricsAt(atMs);
+    return sites.metricsAt(atMs, { isCurrent: true, loginMs });
   };
 }

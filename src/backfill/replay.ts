@@ -80,10 +80,8 @@ export function* replayPeriod(past: PeriodPast, times: readonly number[]): Gener
       customer.pollSucceeded(stream, { state, result: 'accepted' }, atMs);
     }
     const metrics = customer.metricsAt(atMs);
-    yield {
-      atMs,
-      metrics: { ...metrics, branches: branchesAt?.(atMs) ?? metrics.branches },
-    };
+    const ofBranches = branchesAt?.(atMs, metrics.streams.logins?.lastSeenMs);
+    yield { atMs, metrics: { ...metrics, branches: ofBranches ?? metrics.branches } };
   }
 }
 

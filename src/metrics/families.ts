@@ -204,6 +204,24 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
     NOT_SEEN,
   ),
   ...USUAL_FAMILIES,
+  ofSite(
+    'library_inside_people',
+    'People inside now.',
+    ({ inside }) => inside,
+    'like library_occupancy_people, and while library_counts_trusted is 0',
+  ),
+  ofSite(
+    'library_people_entered_hour',
+    'Entries within the last hour.',
+    ({ enteredHour }) => enteredHour,
+    'like library_occupancy_people, and in the first hour of a day until the past is read',
+  ),
+  ofSite(
+    'library_people_missed',
+    'People who should have come or left since the last count, and were not counted.',
+    ({ missed }) => missed,
+    NO_USUAL,
+  ),
 ];
 
 /** A problem of a customer, or of one of its branches. */
@@ -232,24 +250,6 @@ const PROBLEM_START = seriesOf<ListedProblem>({
 
 /** Families that only a running exporter knows. */
 const POLLING_FAMILIES: readonly Family[] = [
-  ofSite(
-    'library_inside_people',
-    'People inside now.',
-    ({ inside }) => inside,
-    'like library_occupancy_people, and while library_counts_trusted is 0',
-  ),
-  ofSite(
-    'library_people_entered_hour',
-    'Entries within the last hour.',
-    ({ enteredHour }) => enteredHour,
-    'like library_occupancy_people, and in the first hour of a day until the past is read',
-  ),
-  ofSite(
-    'library_people_missed',
-    'People who should have come or left since the last count, and were not counted.',
-    ({ missed }) => missed,
-    NO_USUAL,
-  ),
   ofSite(
     'library_counts_trusted',
     '0 while a problem makes the counts wrong or old, else 1.',

@@ -57,7 +57,9 @@ test('writes the totals of the service month by month, and prints them and the n
   expect(`${out}${err}${text}`).not.toContain(SECRET);
   for (const [id, series] of readMonth(text)) {
     // Only what is known of the past.
-    expect(id).not.toMatch(/library_(up|polls|poll_|credentials|count_excess)/);
+    expect(id).not.toMatch(
+      /library_(up|polls|poll_|credentials|count_excess|counts_trusted|problem)/,
+    );
     const gaps = series.map(({ atMs }, i) => atMs - (series[i - 1]?.atMs ?? atMs));
     // Two days without visitors have no last seen.
     const maxGap = id.includes('last_seen') ? Infinity : 300_000;
@@ -111,6 +113,12 @@ test('has the gauges of branches by quarter-hour, with the estimate, and no othe
     expect(at('library_occupancy_estimate_people', noonMs)).toBeGreaterThan(0.5 * inside);
     expect(at('library_occupancy_estimate_people', noonMs)).toBeLessThan(2 * inside + 5);
     expect(at('library_people_entered_usual_hour', noonMs)).toBeGreaterThan(1);
+    const { entered } = sums(id, noonMs - 3_600_000, noonMs);
+    expect(at('library_people_entered_hour', noonMs)).toBeCloseTo(entered, 6);
+    expect(at('library_inside_people', noonMs)).toBe(
+      Math.round(at('library_occupancy_estimate_people', noonMs)),
+    );
+    expect(at('library_people_missed', noonMs)).toBeLessThan(6);
     const seenMs = 1_000 * at('library_people_last_seen_timestamp_seconds', noonMs);
     expect(noonMs - seenMs).toBeLessThanOrEqual(3_600_000);
     // Counters rise at the end of the day, and an hour before the end of the range.

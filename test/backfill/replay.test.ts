@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { MinuteStream } from '../../src/base/model.ts';
-import type { EstimateMetrics } from '../../src/counting/customer-metrics.ts';
+import type { CustomerMetrics } from '../../src/counting/customer-metrics.ts';
 import { readFourWeeks } from '../../src/counting/past/read-four-weeks.ts';
 import { readPast } from '../../src/counting/past/read-past.ts';
 import type { PastCounts } from '../../src/counting/past/read-past.ts';
@@ -12,7 +12,7 @@ import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts'
 import { queryFrom } from '../support/responses.ts';
 import { CALENDAR, COPENHAGEN, OCTOBER } from '../support/owner.ts';
 import { ESTIMATED } from '../support/polled.ts';
-import { DAY_MS, MINUTE_MS, StreamFixture } from '../counting/fixture.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, StreamFixture } from '../counting/fixture.ts';
 
 const RIVERSIDE = {
   config: { name: 'riverside', timezone: COPENHAGEN.name },
@@ -111,28 +111,39 @@ test('a counter does not decrease for a negative minute', () => {
   expect(replay(['24 12:02'], { streams })).toMatchObject([{ totals: [5, 0, undefined] }]);
 });
 
+type Shown = Pick<CustomerMetrics, 'estimate' | 'inside' | 'enteredHour' | 'missed' | 'usual'>;
+
+function shownOf({ estimate, inside, enteredHour, missed, usual }: CustomerMetrics): Shown {
+  return { estimate, inside, enteredHour, missed, usual };
+}
+
 describe('the estimate', () => {
   /** A Monday of November; its 28 days before begin in October, before the clocks are set back. */
   const NOON_MS = Date.parse('2026-11-09T12:00Z');
   const TODAY = CALENDAR.dayAt(NOON_MS);
   const PERIOD = CALENDAR.periodAt(NOON_MS);
-  /** 120 visits a day for forty days; every tenth exit is missed. */
-  function library(visitsLater = 120): StreamFixture {
+  /** 120 visits a day for forty days, or until an instant; every tenth exit is missed. */
+  function library(visitsLater = 120, untilMs = Infinity): StreamFixture {
     const people = new StreamFixture({ records: [] });
+    function record(atMs: number, counts: readonly number[]): void {
+      if (atMs < untilMs) {
+        people.record(atMs, counts);
+      }
+    }
     for (let day = -40; day <= 2; day++) {
       const visits = day > 0 ? visitsLater : 120;
       for (let visit = 0; visit < visits; visit++) {
         const inMs = TODAY.startMs + day * DAY_MS + (300 + 4 * visit) * MINUTE_MS + 20_000;
         const outMs = inMs + (25 + ((visit * 7 + day * 3) % 90)) * MINUTE_MS;
-        people.record(inMs, [1, 0]);
-        people.record(outMs, [0, visit % 10 ? 1 : 0]);
+        record(inMs, [1, 0]);
+        record(outMs, [0, visit % 10 ? 1 : 0]);
       }
     }
     return people;
   }
 
   /** What a running exporter shows at an instant. */
-  async function live(people: StreamFixture, atMs: number): Promise<EstimateMetrics> {
+  async function live(people: StreamFixture, atMs: number): Promise<Shown> {
     const today = CALENDAR.dayAt(atMs);
     const query = queryFrom((question) => people.service.respond(question, atMs));
     const source = { query, stream: 'people', calendar: CALENDAR, keyTimes: 'local' } as const;
@@ -142,13 +153,13 @@ describe('the estimate', () => {
     people.customer.setDescription(RIVERSIDE.description);
     people.customer.pastRead('people', before);
     await people.poll();
-    return people.metrics().estimate;
+    return shownOf(people.metrics());
   }
 
   async function past(
     { service }: StreamFixture,
     times: readonly number[],
-  ): Promise<readonly EstimateMetrics[]> {
+  ): Promise<readonly Shown[]> {
     const query = queryFrom((question) => service.respond(question, NOON_MS + 2 * DAY_MS));
     const span = { startMs: PERIOD.startMs, endMs: TODAY.endMs + DAY_MS };
     const source = { query, stream: 'people', calendar: CALENDAR, keyTimes: 'local' } as const;
@@ -165,7 +176,7 @@ describe('the estimate', () => {
       },
       times,
     );
-    return Array.from(samples, ({ metrics }) => metrics.estimate);
+    return Array.from(samples, ({ metrics }) => shownOf(metrics));
   }
 
   test('is the one that the running exporter has shown, on a day and on the next', async () => {
@@ -175,11 +186,26 @@ describe('the estimate', () => {
     const shown = await past(people, times);
     for (const [i, atMs] of times.entries()) {
       const expected = await live(people, atMs);
-      expect(expected.people).toBeDefined();
+      expect(expected.estimate.people).toBeDefined();
       expect(shown[i]).toEqual(expected);
     }
-    expect(shown[4]?.people?.people).toBeGreaterThan(5);
-    expect(shown[4]?.ratio?.value).toBeCloseTo(1 / 0.9, 1);
+    expect(shown[4]?.estimate.people?.people).toBeGreaterThan(5);
+    expect(shown[4]?.estimate.ratio?.value).toBeCloseTo(1 / 0.9, 1);
+    expect(shown.map(({ inside }) => inside)).toContain(0);
+    expect(Math.max(...shown.map(({ inside = 0 }) => inside))).toBeGreaterThan(5);
+    expect(shown[4]?.enteredHour).toBe(15);
+  });
+
+  test('and who was missed are those of a silent afternoon, as live', async () => {
+    const silent = library(120, NOON_MS);
+    const times = [NOON_MS, NOON_MS + 2 * HOUR_MS, NOON_MS + 3 * HOUR_MS];
+    const shown = await past(silent, times);
+    const expected: Shown[] = [];
+    for (const atMs of times) {
+      expected.push(await live(silent, atMs));
+    }
+    expect(shown).toEqual(expected);
+    expect(shown[2]?.missed).toBeGreaterThan(20);
   });
 
   test('depends neither on later days nor on where the samples start', async () => {
@@ -194,7 +220,7 @@ describe('the estimate', () => {
       people.record(TODAY.startMs + day * DAY_MS - 20 * MINUTE_MS, [5, 5]);
     }
     expect(await past(people, [NOON_MS])).toMatchObject([
-      { people: undefined, isEstimable: false },
+      { estimate: { people: undefined, isEstimable: false } },
     ]);
   });
 });
