@@ -47,6 +47,9 @@ beforeAll(async () => {
     await untilUp(stream, 1);
   }
   await exact(daemon, riverside);
+  await eventually(async () => {
+    expect((await daemon.scrape()).all('library_device_info')).not.toEqual([]);
+  });
 });
 
 test.each([
@@ -137,11 +140,14 @@ test('healthy, ready and the status page respond; the log is JSON on standard er
   expect(daemon.stdout).toBe('');
 });
 
-test('polls request sums, never raw records', () => {
+test('polls request sums, and one page of raw records where devices are polled', () => {
   const data = service.requests.filter(({ endpoint }) => endpoint !== 'token');
   const endpoints = new Set(data.map(({ endpoint }) => endpoint));
   expect(endpoints).toEqual(new Set(['peoplecount', 'login']));
-  expect(data.filter(({ query }) => !query.has('aggregation'))).toEqual([]);
+  const pages = data.filter(({ query }) => !query.has('aggregation'));
+  expect(pages.map(({ customer, query }) => [customer?.name, query.get('limit')])).toEqual([
+    ['riverside', '1000'],
+  ]);
 });
 
 test('no HTTP request makes the exporter request anything from the service', async () => {

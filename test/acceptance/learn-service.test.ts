@@ -187,11 +187,11 @@ test.concurrent.each(CASES)('a service with %s', async (_, conventions, learned)
 });
 
 /** A ledger service with a visit every few minutes of two days. */
-async function startLedger() {
+async function startLedger(conventions: Parameters<LedgerService['addCustomer']>[2] = {}) {
   const service = new LedgerService();
   await service.start();
   onTestFinished(() => service.stop());
-  const customer = service.addCustomer('lone', ZONE);
+  const customer = service.addCustomer('lone', ZONE, conventions);
   for (let minutes = 2 * 24 * 60; minutes > 0; minutes -= 7) {
     addOld(customer.ledger, Math.floor(Date.now() / minuteMs - minutes) * minuteMs, 2, 1);
   }
@@ -199,7 +199,7 @@ async function startLedger() {
 }
 
 test('a service without raw records, written apart', async () => {
-  const { service, customer } = await startLedger();
+  const { service, customer } = await startLedger({ hasRawRecords: false });
   const { out, err, code } = await ran(customerAt(service.url, customer.secret));
   expect({ err, code }).toEqual({ err: '', code: 0 });
   expect(learnedIn(out)).toMatchObject({
