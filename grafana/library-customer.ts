@@ -1,153 +1,143 @@
-/** Everything about one library, from people inside to dead doors. */
-import { RowBuilder } from '@grafana/grafana-foundation-sdk/dashboard';
-import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
-import { doorFaults, doorRatio, doors } from './door-panels.ts';
-import { allBranches, customerChoice, frame } from './frame.ts';
-import { hourlyBars, lines, namedStat, narrowLegend, now, overTime } from './panels.ts';
-import { silentWithinADay, trusted } from './problems.ts';
+/** One library: its day beside what is usual, its branches, its week and its doors. */
+import { ANY_BRANCHES, ONE_LIBRARY, dashboard } from './frame.ts';
+import { entries, needsAttention } from './library-overview.ts';
+import { columns, hoursByWeekday, lines, stat, table } from './panels.ts';
 import {
   BRANCHES as OF,
-  capacity,
-  comparable,
-  customerGauge,
-  entered,
-  enteredLastHour,
-  gauge,
-  inside,
-  logins,
-  namedSites,
+  LIBRARY as WHOLE,
+  byLibrary,
+  bySite,
+  sum,
+  usualWhereKnown,
 } from './queries.ts';
-import { insideNow, lastHour, needsAttention, today } from './site-panels.ts';
-import { sorted, table, withColumns } from './tables.ts';
-import { asLine, band, dashed, inColour } from './theme.ts';
+import * as theme from './theme.ts';
 
-/**
- * From the start of the first day to the end of the last one. The range of the dashboard ends now, because its
- * end is when Grafana asks for single values.
- */
-const WHOLE_DAY = '0d/d';
+const ENDS = 'Each bar ends at its time; the running hour is not shown.';
+/** The middle of the hour before, by the library's clock. */
+const LOCAL_TIME = `(time() - 1800 + max(library_utc_offset_seconds{${WHOLE}}))`;
 
-/** The whole dashboard, before `dashboardFile` finishes it. */
-export function libraryCustomer(): Dashboard {
-  return frame('library-customer', 'Everything about one library and its branches.')
-    .time({ from: 'now/d', to: 'now' })
-    .withVariable(customerChoice())
-    .withVariable(allBranches())
-    .withPanel(needsAttention(1, OF).height(4))
-    .withPanel(insideAndCapacity())
-    .withPanel(lastHour(3, OF).span(7))
-    .withPanel(today(4, OF).span(7))
-    .withPanel(loginsToday())
-    .withPanel(insideOverTime())
-    .withPanel(branches())
-    .withPanel(entriesPerHour())
-    .withPanel(loginsPerHour())
-    .withRow(
-      new RowBuilder('Doors')
-        .id(19)
-        .collapsed(true)
-        .withPanel(doors())
-        .withPanel(doorRatio())
-        .withPanel(doorFaults()),
-    )
-    .build();
-}
+const RATIOS = theme.steps(theme.BAD, [0.9, 'text'], [1.1, theme.BAD]);
 
-function insideAndCapacity() {
-  const people = trusted(OF, inside(OF));
-  return insideNow(2, OF)
-    .span(6)
-    .withTarget(now(`sum(${comparable(capacity(OF), people)})`, 'capacity'))
-    .overrideByName('capacity', inColour('text'));
-}
-
-function loginsToday() {
-  const value = customerGauge(OF, 'library_logins_today');
-  const earlier = customerGauge(OF, 'library_logins_today', 'offset 1w');
-  return namedStat(
-    5,
-    'Logins today',
-    'Patron logins since the day started, and those by this time a week ago. They are of the library as a whole.',
-  )
-    .span(4)
-    .withTarget(now(`sum(${value})`, 'today'))
-    .withTarget(now(`sum(${earlier} and on (customer) ${value})`, 'a week ago'))
-    .overrideByName('a week ago', inColour('text'));
-}
-
-function insideOverTime() {
-  return lines(
-    6,
-    'People inside',
-    'All chosen branches together: the estimate with its 90 % interval, and dashed what is usual, until the day ends. Branches where nobody was being counted within the last day are in neither, unless no other is chosen.',
-  )
-    .span(16)
-    .timeShift(WHOLE_DAY)
-    .hideTimeOverride(true)
-    .legend(narrowLegend())
-    .interval('5m')
-    .withTarget(overTime(whereCounted(inside(OF)), 'people inside'))
-    .withTarget(overTime(whereCounted(inside(OF, `${ESTIMATE}_lower_people`)), 'lower'))
-    .withTarget(overTime(whereCounted(inside(OF, `${ESTIMATE}_upper_people`)), 'upper'))
-    .withTarget(overTime(whereCounted(allDay('library_occupancy_usual_people')), 'usual'))
-    .overrideByName('people inside', inColour('blue'))
-    .overrideByName('lower', band())
-    .overrideByName('upper', band('lower'))
-    .overrideByName('usual', dashed());
-}
-
-const ESTIMATE = 'library_occupancy_estimate';
-
-/** What is usual, and for the rest of the day what was usual a week ago. */
-function allDay(gaugeOfUsual: string): string {
-  return `(${gauge(OF, gaugeOfUsual)} or ${gauge(OF, gaugeOfUsual, 'offset 1w')})`;
-}
-
-function whereCounted(value: string): string {
-  return `sum(${value} unless on (customer, branch) ${silentWithinADay(OF)})`;
-}
-
-function branches() {
-  const empty = table(
-    7,
-    'Branches',
-    'The fullest first. People inside are not known where the counts are in doubt.',
-  ).span(8);
-  return sorted(
-    withColumns(empty, { name: 'Branch', branch: '', customer: '' }, [
-      ['', namedSites(OF)],
-      ['Inside', trusted(OF, inside(OF))],
-      ['Today', entered(OF)],
-      ['Usual by now', gauge(OF, 'library_people_entered_usual_today')],
-    ]),
-    'Inside',
-  );
+/** The whole dashboard, as its file has it. */
+export function libraryCustomer() {
+  return dashboard({
+    uid: 'library-customer',
+    description: 'Everything about one library and its branches.',
+    from: 'now/d',
+    variables: [ONE_LIBRARY, ANY_BRANCHES],
+    rows: [
+      [5, [needsAttention(WHOLE)]],
+      [5, [insideNow(), entries('today', OF), loginsToday()]],
+      [9, [insideOverTime(), branches()]],
+      [9, [entriesPerHour(), loginsPerHour()]],
+      [20, [weekdays()], 'Hours of the week'],
+      [9, [doors()], 'Doors'],
+    ],
+  });
 }
 
 function entriesPerHour() {
-  return hourlyBars(
-    8,
-    'Entries per hour',
-    'All chosen branches together, and as a line what is usual. Each bar ends at its time; the running hour is not shown. Branches where nobody was being counted within the last day are in neither, unless no other is chosen.',
-  )
-    .timeShift(WHOLE_DAY)
-    .hideTimeOverride(true)
-    .legend(narrowLegend())
-    .withTarget(overTime(whereCounted(enteredLastHour(OF)), 'entries'))
-    .withTarget(overTime(whereCounted(allDay('library_people_entered_usual_hour')), 'usual'))
-    .overrideByName('entries', inColour('blue'))
-    .overrideByName('usual', asLine());
+  return columns({
+    title: 'Entries per hour',
+    description: `All chosen branches together, and as a line what is usual. ${ENDS}`,
+    queries: [
+      ['entries', sum('library_people_entered_hour', OF), theme.BLUE],
+      ['usual', sum('library_people_entered_usual_hour', OF), theme.DASHED_AMONG_BARS],
+    ],
+  });
 }
 
 function loginsPerHour() {
-  return hourlyBars(
-    9,
-    'Logins per hour',
-    'Of the library as a whole. Each bar ends at its time; the running hour is not shown.',
-  )
-    .timeShift(WHOLE_DAY)
-    .hideTimeOverride(true)
-    .legend(narrowLegend())
-    .withTarget(overTime(`round(sum(${logins(OF, '$__interval')}))`, 'logins'))
-    .overrideByName('logins', inColour('blue'));
+  const logins = `round(max(increase(library_logins_total{${WHOLE}}[$__interval])))`;
+  return columns({
+    title: 'Logins per hour',
+    description: `Of the library as a whole. ${ENDS}`,
+    queries: [['logins', logins, theme.BLUE]],
+  });
+}
+
+function insideNow() {
+  const capacity = `library_capacity_people{${OF}} and library_inside_people{${OF}}`;
+  return stat({
+    title: 'People inside',
+    description: 'And the capacity. Both without branches whose counts are wrong or old.',
+    queries: [
+      ['inside', sum('library_inside_people', OF)],
+      ['capacity', `sum(max by (customer, branch) (${capacity}))`, theme.TEXT],
+    ],
+  });
+}
+
+function loginsToday() {
+  const before = byLibrary('library_logins_today', WHOLE, ' offset 1w');
+  return stat({
+    title: 'Logins today',
+    description: 'And by this time a week ago. Patron logins are of the library as a whole.',
+    queries: [
+      ['today', byLibrary('library_logins_today', WHOLE)],
+      ['a week ago', before, theme.TEXT],
+    ],
+  });
+}
+
+function insideOverTime() {
+  return lines({
+    title: 'People inside over time',
+    description:
+      'With the 90 % interval of estimates. Without branches while their counts are wrong.',
+    interval: '5m',
+    queries: [
+      ['people inside', sum('library_inside_people', OF), theme.BLUE],
+      ['lower', sum('library_occupancy_estimate_lower_people', OF), theme.LOWER],
+      ['upper', sum('library_occupancy_estimate_upper_people', OF), theme.UPPER],
+      ['usual', usualWhereKnown(OF), theme.DASHED],
+    ],
+  });
+}
+
+function branches() {
+  const ratio = { ...theme.COLOURED, decimals: 2, thresholds: RATIOS };
+  return table({
+    title: 'Branches',
+    description: 'Ratio: entries counted for each exit counted, in 28 days. Red: a tenth off.',
+    labels: { name: 'Branch', branch: '', customer: '' },
+    queries: [
+      ['', `max by (customer, branch, name) (library_site_info{${OF}})`],
+      ['Inside', bySite('library_inside_people', OF)],
+      ['Today', bySite('library_people_entered_today', OF)],
+      ['Usual by now', bySite('library_people_entered_usual_today', OF)],
+      ['Ratio', bySite('library_door_count_ratio', OF), ratio],
+    ],
+    sortBy: ['Inside desc'],
+  });
+}
+
+function weekdays() {
+  return hoursByWeekday({
+    title: 'Entries by hour and weekday',
+    description: 'Means of four weeks, by the clock of the library. The darker, the busier.',
+    queries: [
+      ['entries', sum('library_people_entered_hour', OF)],
+      ['weekday', `(day_of_week${LOCAL_TIME} + 6) % 7`],
+      ['hour', `hour${LOCAL_TIME}`],
+    ],
+  });
+}
+
+function doors() {
+  const last = `max by (device) (library_device_last_seen_timestamp_seconds{${WHOLE}})`;
+  const missed = `max by (device) (library_device_people_missed{${WHOLE}})`;
+  const looks = { ...theme.COLOURED, thresholds: theme.steps('text', [10, theme.BAD]) };
+  return table({
+    title: 'Door counters',
+    description:
+      'Missed: about how many people since the last count. Needs `breakdowns: [device]`.',
+    labels: { device: 'Door counter' },
+    queries: [
+      ['Last count', `1000 * ${last}`, theme.AGO],
+      ['Missed', missed, looks],
+      ['Entries today', `max by (device) (library_device_people_entered_today{${WHOLE}})`],
+    ],
+    sortBy: ['Missed desc'],
+  });
 }

@@ -1,159 +1,149 @@
-/**
- * The first dashboard: what is broken and since when, how busy each branch is, and whether that is usual.
- * Charts show the busiest libraries, the table shows all.
- */
-import { BigValueColorMode, BigValueTextMode } from '@grafana/grafana-foundation-sdk/common';
-import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
-import { frame, librariesByLabel, rowsChoice } from './frame.ts';
-import { lines, namedStat, narrowLegend, now, overTime, stat } from './panels.ts';
-import { problemsMissed, trusted, trustedAtEnd } from './problems.ts';
-import {
-  LABELLED_LIBRARIES as OF,
-  capacity,
-  comparable,
-  entered,
-  enteredLastHour,
-  gauge,
-  info,
-  inside,
-  labelled,
-  namedSites,
-  siteCount,
-} from './queries.ts';
-import { insideNow, lastHour, needsAttention, today } from './site-panels.ts';
-import { sorted, table, withColumns } from './tables.ts';
-import {
-  AGO,
-  COLOURLESS,
-  FULLNESS_STEPS,
-  ON_RED,
-  OPEN_OR_CLOSED,
-  base,
-  dashed,
-  inColour,
-  inWords,
-  mappings,
-  shareBars,
-  step,
-  thresholds,
-  toCustomer,
-} from './theme.ts';
+/** The first dashboard: what is broken and since when, how busy each branch is, and whether that is usual. */
+import { ANY_LIBRARIES, addressOf, dashboard } from './frame.ts';
+import { lines, stat, table } from './panels.ts';
+import * as queries from './queries.ts';
+import { LIBRARIES as OF, bySite, sum, trustedSum } from './queries.ts';
+import * as theme from './theme.ts';
 
-const ROWS = { branches: 'customer, branch, name', libraries: 'customer' };
-const USUAL_HOUR = gauge(OF, 'library_people_entered_usual_hour');
+const INSIDE = bySite('library_inside_people', OF);
+const PROBLEMS = `max by (customer, branch, problem) (library_problem_start_timestamp_seconds{${OF}})`;
+const LEFT_OUT = 'Without branches whose counts are wrong or old now, also in what is usual.';
 
-/** The whole dashboard, before `dashboardFile` finishes it. */
-export function libraryOverview(): Dashboard {
-  const dashboard = frame(
-    'library-overview',
-    'What is broken, how busy each branch is, and whether that is usual.',
-  ).time({ from: 'now/d', to: 'now' });
-  [...librariesByLabel(), rowsChoice(ROWS)].forEach((variable) => dashboard.withVariable(variable));
-  return dashboard
-    .withPanel(problems())
-    .withPanel(insideNow(2, OF).span(5))
-    .withPanel(lastHour(3, OF).span(6))
-    .withPanel(today(4, OF).span(6))
-    .withPanel(open())
-    .withPanel(needsAttention(6, OF).height(5))
-    .withPanel(branches())
-    .withPanel(entriesPerHour())
-    .withPanel(insideByLibrary())
-    .build();
+/** The whole dashboard, as its file has it. */
+export function libraryOverview() {
+  return dashboard({
+    uid: 'library-overview',
+    description: 'What is broken, how busy each branch is, and whether that is usual.',
+    from: 'now/d',
+    variables: ANY_LIBRARIES,
+    rows: [
+      [
+        5,
+        [problems(), exporters(), inside(), entries('hour', OF), entries('today', OF), branches()],
+      ],
+      [6, [needsAttention(OF)]],
+      [12, [branchTable()]],
+      [9, [entriesOverTime(), insideOverTime()]],
+    ],
+  });
+}
+
+function entriesOverTime() {
+  return lines({
+    title: 'Entries within an hour, against usual',
+    description: `At each time those of the hour before, dashed what was usual. ${LEFT_OUT}`,
+    interval: '10m',
+    queries: [
+      ['entries', trustedSum('library_people_entered_hour', OF, ' @ end()'), theme.BLUE],
+      ['usual', trustedSum('library_people_entered_usual_hour', OF, ' @ end()'), theme.DASHED],
+    ],
+  });
+}
+
+function insideOverTime() {
+  return lines({
+    title: 'People inside, against usual',
+    description: 'Dashed what is usual. Without branches while their counts are wrong or old.',
+    interval: '10m',
+    queries: [
+      ['inside', `sum(${INSIDE})`, theme.BLUE],
+      ['usual', queries.usualWhereKnown(OF), theme.DASHED],
+    ],
+  });
 }
 
 function problems() {
-  return stat(
-    1,
-    'Problems',
-    'Branches, libraries and exporters that Needs attention lists: one for each row.',
-  )
-    .span(3)
-    .textMode(BigValueTextMode.Value)
-    .colorMode(BigValueColorMode.BackgroundSolid)
-    .thresholds(thresholds([base('transparent'), step(1, ON_RED)]))
-    .mappings(mappings({ 0: ['none', 'transparent'] }))
-    .withTarget(now(`count(${problemsMissed(OF)}) or 0 * count(${info(OF)})`, 'problems'));
+  return stat({
+    title: 'Problems',
+    description: 'Rows of Needs attention.',
+    queries: [['problems', `count(${PROBLEMS}) or 0 * count(library_site_info{${OF}})`]],
+    defaults: {
+      mappings: [theme.words({ 0: ['none', 'transparent'] }), theme.NOT_KNOWN],
+      thresholds: theme.steps('transparent', [1, theme.ON_RED]),
+    },
+    options: { colorMode: 'background_solid' },
+  });
 }
 
-function open() {
-  const all = `${gauge(OF, 'library_open')}${labelled(OF)}`;
-  return namedStat(5, 'Open now', 'By the configured opening hours.')
-    .span(4)
-    .thresholds(thresholds(COLOURLESS))
-    .withTarget(
-      now(
-        `sum(${all}) * on () group_left (m) count_values("m", ${siteCount(OF)})`,
-        'of {{m}} branches',
-      ),
-    );
+function exporters() {
+  return stat({
+    title: 'Exporters down',
+    description: 'They answered within the last day. Of what only they poll, no problem is known.',
+    queries: [['down', queries.notAnswering('job=~"$job"')]],
+    defaults: {
+      thresholds: theme.NONE_IS_GOOD,
+      links: [{ title: 'Which one, since when', url: addressOf('library-exporter') }],
+    },
+  });
+}
+
+function inside() {
+  return stat({
+    title: 'People inside',
+    description: `Estimates, or else entries minus exits; nobody in a closed branch. ${LEFT_OUT}`,
+    queries: [['inside', `sum(${INSIDE})`]],
+  });
+}
+
+/** Entries of the last hour or of today, and what is usual. */
+export function entries(period: 'hour' | 'today', of: string) {
+  const usual = trustedSum(`library_people_entered_usual_${period}`, of);
+  return stat({
+    title: period === 'hour' ? 'Entries, last hour' : 'Entries today',
+    description: `Beside it what is usual by now on this weekday. ${LEFT_OUT}`,
+    queries: [
+      ['entries', trustedSum(`library_people_entered_${period}`, of)],
+      ['usual', usual, theme.TEXT],
+    ],
+  });
 }
 
 function branches() {
-  const empty = table(
-    7,
-    'Branches',
-    'The fullest first. People inside are not known where the counts are in doubt. Usual is what was to be expected by now, from the same weekday of four weeks. Beyond a hundred branches choose libraries as rows.',
-  )
-    .span(24)
-    .height(12)
-    .overrideByName('Library', toCustomer());
-  const people = trusted(OF, inside(OF));
-  return sorted(
-    withColumns(empty, { customer: 'Library', name: 'Branch', branch: '' }, [
-      ['', `max by ($rows) (${namedSites(OF)})`],
-      ['Inside', byRow('sum', people)],
-      [
-        'Of capacity',
-        `${byRow('sum', comparable(people, capacity(OF)))} / ${byRow('sum', comparable(capacity(OF), people))}`,
-        shareBars(FULLNESS_STEPS),
-      ],
-      ['Open', byRow('max', gauge(OF, 'library_open')), inWords(OPEN_OR_CLOSED)],
-      ['Last hour', byRow('sum', enteredLastHour(OF))],
-      ['Usual hour', byRow('sum', USUAL_HOUR)],
-      ['Today', byRow('sum', entered(OF))],
-      ['Usual by now', byRow('sum', gauge(OF, 'library_people_entered_usual_today'))],
-      [
-        'Last person',
-        `1000 * ${byRow('max', gauge(OF, 'library_people_last_seen_timestamp_seconds'))}`,
-        AGO,
-      ],
-    ]),
-    'Inside',
-  );
+  return stat({
+    title: 'Number of branches',
+    description: 'How many there are, have counts that are right and new, and are open.',
+    queries: [
+      ['all', `count(${bySite('library_site_info', OF)})`],
+      ['counts right', sum('library_counts_trusted', OF)],
+      ['open', sum('library_open', OF)],
+    ],
+    defaults: { thresholds: theme.COLOURLESS },
+  });
 }
 
-/** A column of the table, by branch or by library. */
-function byRow(aggregation: 'sum' | 'max', value: string): string {
-  return `${aggregation} by ($rows) (${value}${labelled(OF)})`;
+/** A row for each problem of a library or a branch. */
+export function needsAttention(of: string) {
+  return table({
+    title: 'Needs attention',
+    description:
+      'What is wrong now, the newest first; without a branch it is of the library. Red: its counts are wrong or old. Missed: about how many people were not counted. Click on a problem for what to do.',
+    noValue: 'no problem is known',
+    labels: { customer: 'Library', name: 'Branch', branch: '', problem: 'Problem' },
+    queries: [
+      ['Since', queries.problems(of), theme.AGO],
+      ['Missed', queries.missed(of)],
+    ],
+    sortBy: ['Since desc'],
+  });
 }
 
-function entriesPerHour() {
-  const value = enteredLastHour(OF);
-  return lines(
-    8,
-    'Entries within an hour, against usual',
-    'At each time those of the hour before, and what was usual then, of the same branches. Those with a problem now are in neither.',
-  )
-    .legend(narrowLegend())
-    .interval('10m')
-    .withTarget(overTime(`sum(${trustedAtEnd(OF, comparable(value, USUAL_HOUR))})`, 'entries'))
-    .withTarget(overTime(`sum(${trustedAtEnd(OF, comparable(USUAL_HOUR, value))})`, 'usual'))
-    .overrideByName('entries', inColour('blue'))
-    .overrideByName('usual', dashed());
-}
-
-function insideByLibrary() {
-  const busiest = `topk(8, sum by (customer) (${entered(OF, '@ end()')}${labelled(OF)}))`;
-  return lines(
-    9,
-    'People inside by library',
-    'The eight libraries with the most entries today, without branches that have a problem now.',
-  )
-    .legend(narrowLegend())
-    .fillOpacity(0)
-    .interval('10m')
-    .withTarget(
-      overTime(`sum by (customer) (${trustedAtEnd(OF, inside(OF))}) and on (customer) ${busiest}`),
-    );
+function branchTable() {
+  const share = `${INSIDE} / ${bySite('library_capacity_people', OF)}`;
+  const open = theme.inWords({ 0: ['closed', 'text'], 1: ['open', theme.GOOD] });
+  return table({
+    title: 'Branches',
+    description:
+      'The fullest first. Usual: to be expected by now, from this weekday of four weeks.',
+    labels: { customer: 'Library', name: 'Branch', branch: '' },
+    queries: [
+      ['', `max by (customer, branch, name) (library_site_info{${OF}})`],
+      ['Inside', INSIDE],
+      ['Of capacity', share, theme.FULLNESS],
+      ['Open', bySite('library_open', OF), open],
+      ['Last hour', bySite('library_people_entered_hour', OF)],
+      ['Today', bySite('library_people_entered_today', OF)],
+      ['Usual by now', bySite('library_people_entered_usual_today', OF)],
+    ],
+    sortBy: ['Inside desc'],
+  });
 }

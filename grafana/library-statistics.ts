@@ -1,188 +1,83 @@
-/** Totals by day and month, for the annual report. */
-import { BarAlignment, BigValueTextMode } from '@grafana/grafana-foundation-sdk/common';
-import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
-import { PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
-import { frame, librariesByLabel, rowsChoice } from './frame.ts';
-import {
-  byRowAndMonth,
-  endedEarly,
-  enteredThisMonth,
-  entriesOfDays,
-  entriesOfMonths,
-  inRow,
-  largestMonth,
-  loginsOfMonths,
-  missedByMonth,
-  withLabel,
-  withName,
-} from './months.ts';
-import { groupedBy, hourlyBars, now, overTime, stat } from './panels.ts';
-import { trusted } from './problems.ts';
-import {
-  LABELLED_LIBRARIES as OF,
-  comparable,
-  customerGauge,
-  info,
-  labelled,
-  summed,
-} from './queries.ts';
-import { matrix, table, withColumns } from './tables.ts';
-import { dashFor, inColour, toCustomer } from './theme.ts';
+/** Totals by month, for the annual report, from recordings of prometheus/rules. */
+import { ANY_LIBRARIES, dashboard } from './frame.ts';
+import { monthsOfLibraries, stat, table } from './panels.ts';
+import { LIBRARIES as OF, RECORDED, byLibrary, named } from './queries.ts';
+import { TEXT } from './theme.ts';
 
-/** Branches by name, and groups by the label that is chosen, such as a region. */
-const ROWS = { libraries: 'customer', branches: 'customer, name', 'regions by label': 'group' };
-/** The tables whose responses those of years use as well. */
-const MONTHS_OF_ENTRIES = 6;
-const MONTHS_OF_LOGINS = 7;
-const OF_BRANCHES = '{{n}} of {{m}} branches';
-const A_YEAR_AGO = 'offset 365d';
-const WORDS =
-  'The running month is one so far. In a month with gaps a branch was not counted for a time: see Months with missing counts.';
+const ENTRIES = `customer_branch_month:library_people_entered:total{${RECORDED}}[$__range]`;
+const LOGINS = `customer_month:library_logins:total{${RECORDED}}[$__range]`;
+const MISSED = `customer_branch_month:library_people_missed:max{${RECORDED}}[$__range]`;
+/** The same day of the same month. */
+const A_YEAR_AGO = ' offset 365d';
+/** Fewer are no gap in a month, and are often by chance in a small branch. */
+const MANY = 50;
+const SOURCE =
+  'Recorded once an hour, until the last hour of the month. The command `report` has the exact totals.';
+const LABELS = { month: 'Month', customer: 'Library', name: 'Branch', branch: '' };
 
-/** The whole dashboard, before `dashboardFile` finishes it. */
-export function libraryStatistics(): Dashboard {
-  const dashboard = frame('library-statistics', 'Totals by day and month, for the annual report.')
-    .time({ from: 'now-1y/y', to: 'now' })
-    .refresh('15m');
-  [...librariesByLabel(), rowsChoice(ROWS)].forEach((variable) => dashboard.withVariable(variable));
-  return dashboard
-    .withPanel(entriesThisMonth())
-    .withPanel(againstLastYear())
-    .withPanel(loginsThisMonth())
-    .withPanel(loginsAgainstLastYear())
-    .withPanel(perDay())
-    .withPanel(
-      perMonth(MONTHS_OF_ENTRIES, 'Entries by month', byRowAndMonth(OF, entriesOfMonths(OF))),
-    )
-    .withPanel(perMonth(MONTHS_OF_LOGINS, 'Logins by month', byRowAndMonth(OF, loginsOfMonths(OF))))
-    .withPanel(perYear(8, 'Entries by year', MONTHS_OF_ENTRIES))
-    .withPanel(perYear(9, 'Logins by year', MONTHS_OF_LOGINS))
-    .withPanel(incomplete())
-    .build();
+/** The whole dashboard, as its file has it. */
+export function libraryStatistics() {
+  return dashboard({
+    uid: 'library-statistics',
+    description: `Totals by month, for the annual report. ${SOURCE}`,
+    from: 'now-1y/y',
+    refresh: '15m',
+    variables: ANY_LIBRARIES,
+    rows: [
+      [5, [againstLastYear('Entries'), againstLastYear('Logins')]],
+      [9, [byMonth('Entries by month', ENTRIES)]],
+      [9, [byMonth('Logins by month', LOGINS)]],
+      [12, [ofBranches()]],
+      [7, [incomplete()]],
+    ],
+  });
 }
 
-function entriesThisMonth() {
-  const { all, running } = entriesOfMonths(OF);
-  const months = `group by (month) (${running})`;
-  return stat(
-    1,
-    'Entries this month',
-    'The sum of the running month in the table below, also of branches whose exporter does not answer now.',
-  )
-    .span(6)
-    .textMode(BigValueTextMode.ValueAndName)
-    .withTarget(now(summed(OF, withLabel(OF, `${all} and on (month) ${months}`)), OF_BRANCHES));
+function againstLastYear(what: 'Entries' | 'Logins') {
+  const counter = what === 'Entries' ? 'library_people_entered_total' : 'library_logins_total';
+  const now = `${byLibrary(counter, OF)} and on (customer) ${counter}{${OF}}${A_YEAR_AGO}`;
+  const before = `${byLibrary(counter, OF, A_YEAR_AGO)} and on (customer) ${counter}{${OF}}`;
+  return stat({
+    title: `${what}, month to date`,
+    description: 'And the same days last year, of the libraries that have both, and their number.',
+    queries: [
+      ['this year', `sum(${now})`],
+      ['last year', `sum(${before})`, TEXT],
+      ['libraries', `count(${before})`, TEXT],
+    ],
+  });
 }
 
-function againstLastYear() {
-  const entered = enteredThisMonth(OF);
-  const before = enteredThisMonth(OF, A_YEAR_AGO);
-  return stat(
-    2,
-    'Month to date, against last year',
-    'Entries of this month, and of the same days of the same month last year: of the branches that have both and no problem now.',
-  )
-    .span(6)
-    .withTarget(now(summed(OF, trusted(OF, comparable(entered, before))), OF_BRANCHES))
-    .withTarget(now(`sum(${trusted(OF, comparable(before, entered))})`, 'last year'))
-    .overrideByName('last year', inColour('text'));
+function byMonth(title: string, recording: string) {
+  return monthsOfLibraries({
+    title,
+    description: `The running month first, so far. ${SOURCE}`,
+    noValue: 'no month is recorded',
+    queries: [['total', `sum by (customer, month) (max_over_time(${recording}))`]],
+  });
 }
 
-function loginsThisMonth() {
-  const { all, running } = loginsOfMonths(OF);
-  return stat(3, 'Logins this month', 'The sum of the running month in the table below.')
-    .span(6)
-    .textMode(BigValueTextMode.ValueAndName)
-    .withTarget(
-      now(
-        ofLibraries(withLabel(OF, `${all} and on (month) group by (month) (${running})`)),
-        OF_LIBRARIES,
-      ),
-    );
-}
-
-function loginsAgainstLastYear() {
-  const total = `${customerGauge(OF, 'library_logins_total')}${labelled(OF)}`;
-  const before = `${customerGauge(OF, 'library_logins_total', A_YEAR_AGO)}${labelled(OF)}`;
-  return stat(
-    4,
-    'Logins, against last year',
-    'Logins of this month, and of the same days of the same month last year: of the libraries that have both.',
-  )
-    .span(6)
-    .withTarget(now(ofLibraries(`(${total} and on (customer) ${before})`), OF_LIBRARIES))
-    .withTarget(now(`sum(${before} and on (customer) ${total})`, 'last year'))
-    .overrideByName('last year', inColour('text'));
-}
-
-const OF_LIBRARIES = '{{n}} of {{m}} libraries';
-
-/** A sum over libraries, with the labels `n` and `m`. */
-function ofLibraries(value: string): string {
-  return (
-    `sum(${value}) * on () group_left (n) count_values("n", count(${value}))` +
-    ` * on () group_left (m) count_values("m", count(${info(OF)} or ${info(OF, 'offset 1d')}))`
-  );
-}
-
-function perDay() {
-  const largest = `topk(10, sum by ($rows) (${inRow(OF, largestMonth(OF))}))`;
-  const entries = `sum by ($rows) (${inRow(OF, entriesOfDays(OF))})`;
-  return hourlyBars(
-    5,
-    'Entries per day, five weeks',
-    'The ten rows with the most entries, and all others. Days begin at 06:00 in the viewer’s time zone; the running one is so far.',
-  )
-    .span(24)
-    .height(9)
-    .timeFrom('35d')
-    .barAlignment(BarAlignment.After)
-    .interval('1d')
-    .withTarget(overTime(`${entries} and on ($rows) ${largest}`, '{{group}} {{customer}} {{name}}'))
-    .withTarget(overTime(`sum(${entries} unless on ($rows) ${largest})`, 'others'));
-}
-
-function perMonth(id: number, title: string, query: string) {
-  return matrix(table(id, title, WORDS).withTarget(now(query).format(PromQueryFormat.Table)), {
-    rows: 'row',
-    columns: 'month',
-    rowsTitle: 'Total of',
-  })
-    .span(24)
-    .height(8);
-}
-
-function perYear(id: number, title: string, panelId: number) {
-  return matrix(
-    groupedBy(
-      table(id, title, 'The months of the table above added up, and how many they are.'),
-      panelId,
-      ['row', 'year'],
-    ),
-    { rows: 'row', columns: 'year', rowsTitle: 'Total of' },
-    'Value (sum)',
-  )
-    .span(12)
-    .height(8);
+function ofBranches() {
+  return table({
+    title: 'Months of branches',
+    description: `The running month first. Days recorded: for how long there were counts. ${SOURCE}`,
+    noValue: 'no month is recorded',
+    labels: LABELS,
+    queries: [
+      ['Entries', named(`max_over_time(${ENTRIES})`)],
+      ['Days recorded', `count_over_time(${ENTRIES}) / 24`],
+    ],
+    sortBy: ['Month desc', 'Library', 'Branch'],
+  });
 }
 
 function incomplete() {
-  const empty = table(
-    10,
-    'Months with missing counts',
-    'Missed: about how many people in the longest time without a count. Counted until: where values ended before the last day of the month.',
-  )
-    .span(24)
-    .height(6)
-    .noValue('none found')
-    .overrideByName('Library', toCustomer())
-    .overrideByName('Branch', [{ id: 'noValue', value: '–' }]);
-  return withColumns(empty, { month: 'Month', customer: 'Library', name: 'Branch', branch: '' }, [
-    ['Missed', withName(OF, missedByMonth(OF)), dashFor(-1)],
-    [
-      'Counted until',
-      `1000 * ${withName(OF, endedEarly(OF))}`,
-      [...dashFor(-1), { id: 'unit', value: 'dateTimeAsLocal' }],
-    ],
-  ]);
+  return table({
+    title: 'Months with missing counts',
+    description: `At least ${MANY} people were missed at a time: about how many, the most of the month.`,
+    noValue: 'none is known',
+    labels: LABELS,
+    queries: [['Missed', `${named(`max_over_time(${MISSED})`)} >= ${MANY}`]],
+    sortBy: ['Month desc', 'Missed desc'],
+  });
 }

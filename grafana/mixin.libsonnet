@@ -5,7 +5,7 @@ local rules = import 'rules.json';
 {
   _config+:: {
     // The page that has a section for each alert: where runbook_url leads to.
-    runbooksUrl: 'https://library-stats-exporter.example.org/docs/alerts.md',
+    runbooksUrl: rules.runbooksUrl,
   },
 
   local runbook(rule) =
@@ -15,7 +15,6 @@ local rules = import 'rules.json';
   grafanaDashboards+:: {
     'library-overview.json': import 'dashboards/library-overview.json',
     'library-customer.json': import 'dashboards/library-customer.json',
-    'library-patterns.json': import 'dashboards/library-patterns.json',
     'library-statistics.json': import 'dashboards/library-statistics.json',
     'library-now.json': import 'dashboards/library-now.json',
     'library-exporter.json': import 'dashboards/library-exporter.json',

@@ -1,242 +1,220 @@
-/**
- * The types of panels that the dashboards consist of, each with a number, a title and a description.
- * Contains no query.
- */
-import { PanelBuilder as BarChart } from '@grafana/grafana-foundation-sdk/barchart';
-import {
-  BarAlignment,
-  BigValueColorMode,
-  BigValueGraphMode,
-  BigValueTextMode,
-  GraphDrawStyle,
-  LegendDisplayMode,
-  LegendPlacement,
-  ReduceDataOptionsBuilder,
-  SortOrder,
-  StackingConfigBuilder,
-  StackingMode,
-  TooltipDisplayMode,
-  VisibilityMode,
-  VizLegendOptionsBuilder,
-  VizTextDisplayOptionsBuilder,
-  VizTooltipOptionsBuilder,
-} from '@grafana/grafana-foundation-sdk/common';
-import { FieldColorModeId } from '@grafana/grafana-foundation-sdk/dashboard';
-import { DataqueryBuilder as DashboardQueryBuilder } from '@grafana/grafana-foundation-sdk/datasource';
-import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-sdk/prometheus';
-import { PanelBuilder as Stat } from '@grafana/grafana-foundation-sdk/stat';
-import { PanelBuilder as StateTimeline } from '@grafana/grafana-foundation-sdk/statetimeline';
-import type { PanelBuilder as Table } from '@grafana/grafana-foundation-sdk/table';
-import { PanelBuilder as TimeSeries } from '@grafana/grafana-foundation-sdk/timeseries';
-import * as units from '@grafana/grafana-foundation-sdk/units';
-import { DASHBOARD_DATASOURCE, DATASOURCE, byValue } from './finish.ts';
-import { AS_IT_IS, NOT_KNOWN, PLAIN, colours, thresholds } from './theme.ts';
+/** The kinds of panels, as JSON that Grafana reads. Contains no query. */
+import { BLUES, COLOURLESS, FILLED, NOT_KNOWN, PLAIN, columnOf, forNone } from './theme.ts';
+import type { Looks } from './theme.ts';
 
-/** Common to all panels with values. */
-interface ValuePanel {
-  id(id: number): this;
-  title(title: string): this;
-  description(description: string): this;
-  datasource(datasource: typeof DATASOURCE): this;
-  unit(unit: string): this;
-  decimals(decimals: number): this;
-  thresholds(steps: ReturnType<typeof thresholds>): this;
-  colorScheme(scheme: ReturnType<typeof colours>): this;
-  noValue(words: string): this;
-  mappings(mappings: (typeof NOT_KNOWN)[]): this;
+/** The data source that the variable `datasource` chooses. */
+export const DATASOURCE = { type: 'prometheus', uid: '${datasource}' } as const;
+
+/** PromQL with its name in a legend or heading, and how its values look if not like those of the panel. */
+export type Query = readonly [name: string, expr: string, looks?: Looks];
+
+interface Settings {
+  readonly title: string;
+  readonly description: string;
+  readonly queries: readonly Query[];
+  /** Text where there is nothing to show. */
+  readonly noValue?: string;
+  /** Properties of all values, and options, by Grafana's names. */
+  readonly defaults?: object;
+  readonly options?: object;
+  /** How further columns or lines look, by their names. */
+  readonly looks?: Readonly<Record<string, Looks>>;
 }
+
+/** A panel without its number and place. */
+export type Panel = ReturnType<typeof panel>;
 
 /** Whole numbers with thousands separators, in the colour of their threshold. */
-export function plain<Panel extends ValuePanel>(
-  panel: Panel,
-  id: number,
-  title: string,
-  description: string,
-): Panel {
-  return panel
-    .id(id)
-    .title(title)
-    .description(description)
-    .datasource(DATASOURCE)
-    .unit(units.LocaleFormat)
-    .decimals(0)
-    .thresholds(thresholds(PLAIN))
-    .colorScheme(colours(FieldColorModeId.Thresholds))
-    .mappings([NOT_KNOWN])
-    .noValue('not known');
-}
-
-/** One big number for each series, by its name. */
-export function stat(id: number, title: string, description: string): Stat {
-  return plain(new Stat(), id, title, description)
-    .height(5)
-    .reduceOptions(lastValue())
-    .textMode(BigValueTextMode.Auto)
-    .colorMode(BigValueColorMode.Value)
-    .graphMode(BigValueGraphMode.None);
-}
-
-/** Half a row: one line for each series over time, in whole numbers from 0. Gaps stay gaps. */
-export function lines(id: number, title: string, description: string): TimeSeries {
-  return linesAroundZero(id, title, description).min(0);
-}
-
-/** Returns a panel of lines for what may be negative. */
-export function linesAroundZero(id: number, title: string, description: string): TimeSeries {
-  return plain(new TimeSeries(), id, title, description)
-    .span(12)
-    .height(9)
-    .colorScheme(colours(FieldColorModeId.PaletteClassic))
-    .lineWidth(1)
-    .fillOpacity(10)
-    .showPoints(VisibilityMode.Never)
-    .spanNulls(false)
-    .tooltip(
-      new VizTooltipOptionsBuilder().mode(TooltipDisplayMode.Multi).sort(SortOrder.Descending),
-    )
-    .legend(legend(['lastNotNull', 'max']));
-}
-
-/**
- * Stacked bars over time, an hour each, or longer where the time range is long. Of a query over `$__interval`
- * one bar's window ends where the next one's begins, so that the bars add up.
- */
-export function hourlyBars(id: number, title: string, description: string): TimeSeries {
-  return lines(id, title, description)
-    .interval('1h')
-    .drawStyle(GraphDrawStyle.Bars)
-    .barAlignment(BarAlignment.Before)
-    .fillOpacity(60)
-    .legend(legend(['sum', 'max']))
-    .stacking(new StackingConfigBuilder().mode(StackingMode.Normal));
-}
-
-/**
- * One column for each value of the label, in its order, of queries with this label only. Each query has a name;
- * for a value of the label only one of them has a series.
- */
-export function columns(
-  id: number,
-  title: string,
-  description: string,
-  label: string,
-  queries: readonly (readonly [name: string, query: string])[],
-): BarChart {
-  const fields = byValue(queries.map(([name]) => name));
-  const names = [label, ...Object.keys(fields)];
-  return columnChart(id, title, description, label)
-    .legend(narrowLegend())
-    .targets(queries.map(([, query]) => now(query).format(PromQueryFormat.Table)))
-    .stacking(StackingMode.Normal)
-    .withTransformation({
-      id: 'filterFieldsByName',
-      options: { include: { pattern: `^(${label}|Value.*)$` } },
-    })
-    .withTransformation({ id: 'merge', options: {} })
-    .withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: label }] } })
-    .withTransformation({
-      id: 'organize',
-      options: {
-        excludeByName: {},
-        indexByName: Object.fromEntries(names.map((name, index) => [name, index])),
-        renameByName: fields,
+function panel(
+  type: 'stat' | 'timeseries' | 'table',
+  settings: Settings,
+  usual: Pick<Settings, 'defaults' | 'options'>,
+) {
+  const { title, description, queries, looks = {} } = settings;
+  const own = queries.flatMap(([name, , how]) => (how === undefined ? [] : [[name, how] as const]));
+  return {
+    type,
+    title,
+    description,
+    datasource: DATASOURCE,
+    targets: queries.map(([name, expr], index) => ({
+      refId: letter(index),
+      datasource: DATASOURCE,
+      expr,
+      legendFormat: name,
+      // Lines are over the time range, all else is of its end.
+      instant: type !== 'timeseries',
+      range: type === 'timeseries',
+      format: type === 'table' ? 'table' : 'time_series',
+    })),
+    fieldConfig: {
+      defaults: {
+        unit: 'locale',
+        decimals: 0,
+        noValue: settings.noValue ?? 'not known',
+        mappings: [type === 'table' ? forNone('–') : NOT_KNOWN],
+        thresholds: type === 'table' ? COLOURLESS : PLAIN,
+        color: { mode: 'thresholds' },
+        ...usual.defaults,
+        ...settings.defaults,
       },
-    });
+      overrides: [...own, ...Object.entries(looks)].map(([name, properties]) => ({
+        matcher: { id: 'byName', options: name },
+        properties: Object.entries(properties).map(([id, value]) => ({ id, value })),
+      })),
+    },
+    options: { ...usual.options, ...settings.options },
+  };
+}
+
+function letter(index: number): string {
+  return String.fromCharCode('A'.charCodeAt(0) + index);
+}
+
+/** One big number for each query, with its name where there are several. */
+export function stat(settings: Settings) {
+  const options = {
+    reduceOptions: { calcs: ['lastNotNull'], fields: '', values: false },
+    textMode: settings.queries.length > 1 ? 'value_and_name' : 'value',
+    colorMode: 'value',
+    graphMode: 'none',
+    justifyMode: 'center',
+    text: { titleSize: 16 },
+  };
+  return panel('stat', settings, { options });
+}
+
+interface LineSettings extends Settings {
+  /** The shortest step. */
+  readonly interval?: string;
+  /** How lines are drawn, by Grafana's names. */
+  readonly custom?: object;
+}
+
+/** A line for each series over time, from 0. Gaps stay gaps. */
+export function lines({ interval, custom, ...settings }: LineSettings) {
+  const drawn = { lineWidth: 1, fillOpacity: 10, showPoints: 'never', spanNulls: false, ...custom };
+  const defaults = { min: 0, color: { mode: 'palette-classic' }, custom: drawn };
+  const options = {
+    legend: { displayMode: 'list', placement: 'bottom', showLegend: true, calcs: [] },
+    tooltip: { mode: 'multi', sort: 'desc' },
+  };
+  const plain = panel('timeseries', settings, { defaults, options });
+  return interval === undefined ? plain : { ...plain, interval };
 }
 
 /**
- * Returns a panel of another panel's table query, which Prometheus then computes only once: its values
- * grouped by the label.
+ * Stacked bars over time, each ending at its time. Over `$__interval`, one bar's window ends where the next
+ * one's begins, so that bars add up.
  */
-export function groupedColumns(
-  id: number,
-  title: string,
-  description: string,
-  label: string,
-  { panelId, by }: { readonly panelId: number; readonly by: 'sum' | 'mean' },
-): BarChart {
-  return groupedBy(
-    columnChart(id, title, description, label),
-    panelId,
-    [label],
-    by,
-  ).withTransformation({ id: 'sortBy', options: { fields: {}, sort: [{ field: label }] } });
+export function columns(settings: LineSettings) {
+  const stacking = { mode: 'normal', group: 'A' };
+  const custom = { drawStyle: 'bars', barAlignment: -1, fillOpacity: 60, stacking };
+  return lines({ interval: '1h', custom, ...settings });
 }
 
-/** Gives a panel the response to another one's table query, grouped by labels: the field `Value (sum)`. */
-export function groupedBy<Panel extends BarChart | Table>(
-  panel: Panel,
-  panelId: number,
-  labels: readonly string[],
-  by: 'sum' | 'mean' = 'sum',
-): Panel {
-  panel
-    .datasource(DASHBOARD_DATASOURCE)
-    .withTarget(new DashboardQueryBuilder().panelId(panelId).datasource(DASHBOARD_DATASOURCE))
-    .withTransformation({
-      id: 'groupBy',
-      options: {
-        fields: {
-          ...Object.fromEntries(
-            labels.map((label) => [label, { operation: 'groupby', aggregations: [] }]),
-          ),
-          Value: { operation: 'aggregate', aggregations: [by] },
-        },
-      },
-    });
-  return panel;
+interface TableSettings extends Settings {
+  /** The labels of a row with their headings, the first columns. One without a heading only tells rows apart. */
+  readonly labels: Readonly<Record<string, string>>;
+  /** Labels whose columns come last. */
+  readonly moreLabels?: Readonly<Record<string, string>>;
+  /** Headings by which rows are sorted, as in `Month desc`. */
+  readonly sortBy: readonly string[];
 }
 
-/** One big number with its name, which says of how many. */
-export function namedStat(id: number, title: string, description: string): Stat {
-  return stat(id, title, description)
-    .textMode(BigValueTextMode.ValueAndName)
-    .text(new VizTextDisplayOptionsBuilder().titleSize(16));
+/** A row for each combination of labels, and a column for each query with a heading. */
+export function table({ labels, moreLabels = {}, sortBy, ...settings }: TableSettings) {
+  const headings: readonly (readonly [field: string, heading: string])[] = [
+    ...Object.entries(labels),
+    // Grafana calls it Value if only the first query has an answer.
+    ['Value', settings.queries[0]?.[0] ?? ''],
+    ...settings.queries.map(([heading], index) => [`Value #${letter(index)}`, heading] as const),
+    ...Object.entries(moreLabels),
+  ];
+  const looks = Object.entries({ ...labels, ...moreLabels })
+    .filter(([, heading]) => heading !== '')
+    .map(([label, heading]) => [heading, columnOf(label)] as const);
+  const sorted = sortBy.map((heading) => ({
+    displayName: heading.replace(/ desc$/, ''),
+    desc: heading.endsWith(' desc'),
+  }));
+  const options = {
+    excludeByName: Object.fromEntries(
+      headings.filter(([, heading]) => heading === '').map(([field]) => [field, true]),
+    ),
+    indexByName: Object.fromEntries(headings.map(([field], index) => [field, index])),
+    renameByName: Object.fromEntries(headings),
+  };
+  const fields = headings.map(([field]) => field).join('|');
+  return {
+    ...tablePanel({ ...settings, looks: Object.fromEntries(looks), options: { sortBy: sorted } }),
+    transformations: [
+      { id: 'filterFieldsByName', options: { include: { pattern: `^(${fields})$` } } },
+      { id: 'merge', options: {} },
+      { id: 'organize', options },
+    ],
+  };
 }
 
-function columnChart(id: number, title: string, description: string, label: string): BarChart {
-  return plain(new BarChart(), id, title, description)
-    .span(8)
-    .height(9)
-    .min(0)
-    .fillOpacity(60)
-    .xField(label)
-    .legend(legend([]).showLegend(false))
-    .overrideByName(label, AS_IT_IS);
+/** A row for each library and a column for each month, the last one first, of one query with these labels. */
+export function monthsOfLibraries(settings: Settings) {
+  return {
+    ...tablePanel(settings, 110),
+    transformations: [
+      sortedBy('customer', 'up'),
+      sortedBy('month', 'down'),
+      renamed({ customer: 'Library', month: 'Month' }),
+      intoMatrix('Library', 'Month', 'Value'),
+    ],
+  };
 }
 
-/** A band of states over time for each series. */
-export function states(id: number, title: string, description: string): StateTimeline {
-  return plain(new StateTimeline(), id, title, description)
-    .mergeValues(true)
-    .showValue(VisibilityMode.Auto)
-    .legend(legend([]).showLegend(false));
+/** By the numbers of the query `weekday`. */
+const WEEKDAYS = ['Mo', 'Tu', 'We', 'Th', 'Fr', 'Sa', 'Su'];
+
+/**
+ * Means of four weeks: a row for each hour and a column for each weekday, which fits a phone. The queries are the
+ * value, the weekday's number from Monday (0) on, and the hour.
+ */
+export function hoursByWeekday(settings: Settings) {
+  const days = WEEKDAYS.map(
+    (displayName, day) => [String(day), { displayName, ...FILLED }] as const,
+  );
+  const looks = { defaults: { min: 0, thresholds: BLUES }, looks: Object.fromEntries(days) };
+  const { targets, ...grid } = tablePanel({ ...settings, ...looks }, 50);
+  const mean = { operation: 'aggregate', aggregations: ['mean'] };
+  const by = { operation: 'groupby', aggregations: [] };
+  return {
+    ...grid,
+    targets: targets.map((target) => ({ ...target, instant: false, range: true })),
+    timeFrom: '28d',
+    interval: '1h',
+    maxDataPoints: 1_000,
+    transformations: [
+      { id: 'merge', options: {} },
+      { id: 'groupBy', options: { fields: { 'Value #A': mean, 'Value #B': by, 'Value #C': by } } },
+      sortedBy('Value #B', 'up'),
+      sortedBy('Value #C', 'up'),
+      renamed({ 'Value #B': 'Weekday', 'Value #C': 'Hour' }),
+      intoMatrix('Hour', 'Weekday', 'Value #A (mean)'),
+    ],
+  };
 }
 
-/** The query at the end of the time range. */
-export function now(query: string, legendFormat = '{{customer}}'): DataqueryBuilder {
-  return new DataqueryBuilder().expr(query).instant().legendFormat(legendFormat);
+function tablePanel(settings: Settings, minWidth = 75) {
+  const options = { showHeader: true, cellHeight: 'sm' };
+  return panel('table', settings, { defaults: { custom: { minWidth } }, options });
 }
 
-/** The query over the time range. */
-export function overTime(query: string, legendFormat = '{{customer}}'): DataqueryBuilder {
-  return new DataqueryBuilder().expr(query).range().legendFormat(legendFormat);
+function sortedBy(field: string, order: 'up' | 'down') {
+  return { id: 'sortBy', options: { fields: {}, sort: [{ field, desc: order === 'down' }] } };
 }
 
-/** The names of the lines below a narrow panel. */
-export function narrowLegend(): VizLegendOptionsBuilder {
-  return legend([]).displayMode(LegendDisplayMode.List).placement(LegendPlacement.Bottom);
+function renamed(renameByName: Readonly<Record<string, string>>) {
+  return { id: 'organize', options: { excludeByName: {}, indexByName: {}, renameByName } };
 }
 
-function legend(calcs: string[]): VizLegendOptionsBuilder {
-  return new VizLegendOptionsBuilder()
-    .displayMode(LegendDisplayMode.Table)
-    .placement(LegendPlacement.Right)
-    .showLegend(true)
-    .calcs(calcs);
-}
-
-/** The SDK would write no calculation at all, and Grafana would show nothing. */
-function lastValue(): ReduceDataOptionsBuilder {
-  return new ReduceDataOptionsBuilder().calcs(['lastNotNull']);
+function intoMatrix(rowField: string, columnField: string, valueField: string) {
+  const options = { rowField, columnField, valueField, emptyValue: 'null' };
+  return { id: 'groupingToMatrix', options };
 }

@@ -1,218 +1,153 @@
-/** Colours, texts for values, and the properties of columns and lines. Contains no query. */
-import {
-  FieldColorBuilder,
-  MappingType,
-  SpecialValueMatch,
-  ThresholdsConfigBuilder,
-  ThresholdsMode,
-} from '@grafana/grafana-foundation-sdk/dashboard';
-import type {
-  DynamicConfigValue,
-  FieldColorModeId,
-  Threshold,
-  ValueMapping,
-} from '@grafana/grafana-foundation-sdk/dashboard';
+/** Colours, words for values, and how a column or a line looks. Contains no query. */
+import { PROBLEMS } from '../src/counting/problems.ts';
 
-/**
- * Colours of text, with a contrast of 4.5 in both themes. There is no such orange or yellow; `text` is that of
- * the theme.
- */
+/** Properties of a field by their names in Grafana's overrides. */
+export type Looks = Readonly<Record<string, unknown>>;
+
+/** Colours of text: a contrast of 4.5 in both themes. There is no such orange. `text` is that of the theme. */
 export const GOOD = 'semi-dark-green';
 export const BAD = 'red';
-
 /** Backgrounds, on which Grafana writes white or black, with the same contrast. */
 export const ON_GREEN = '#19730E';
 export const ON_ORANGE = '#FFB357';
 export const ON_RED = '#C4162A';
 export const ON_GREY = '#5C6370';
 
-/** Steps of the share of the largest value: backgrounds on which Grafana's text can be read in both themes. */
-export const BLUES: Threshold[] = [
-  base('#DCEAFF'),
-  step(25, '#B8D4FF'),
-  step(50, '#93BEFF'),
-  step(75, '#1F60C4'),
-];
+/**
+ * The page with a section for each alert and problem. mixin.libsonnet has it from rules.json, and can replace it
+ * in alerts.
+ */
+export const RUNBOOKS_URL = 'https://library-stats-exporter.example.org/docs/alerts.md';
 
-/** Steps for values that are neither good nor bad. */
-export const PLAIN: Threshold[] = [base('blue')];
-/** Share of the capacity, on bars. */
-export const FULLNESS_STEPS: Threshold[] = [base('blue'), step(0.8, 'orange'), step(1, 'red')];
-/** Steps for numbers that need no colour. */
-export const COLOURLESS: Threshold[] = [base('text')];
-/** A number that should be 0. */
-export const NONE_IS_GOOD: Threshold[] = [base(GOOD), step(1, BAD)];
-
-/** Texts for values, each with its colour. */
-export type Words = Readonly<Record<string, readonly [text: string, color: string]>>;
-
-export const OPEN_OR_CLOSED: Words = { 0: ['closed', 'text'], 1: ['open', GOOD] };
-export const FAILED_OR_OK: Words = { 0: ['failed', BAD], 1: ['ok', GOOD] };
-export const REFUSED_OR_ACCEPTED: Words = { 0: ['refused', BAD], 1: ['accepted', GOOD] };
-/** Monday is 1. */
-export const WEEKDAYS: Words = {
-  1: ['Mo', 'text'],
-  2: ['Tu', 'text'],
-  3: ['We', 'text'],
-  4: ['Th', 'text'],
-  5: ['Fr', 'text'],
-  6: ['Sa', 'text'],
-  7: ['Su', 'text'],
-};
-
-/** Colours by the value itself. */
-export function thresholds(steps: Threshold[]): ThresholdsConfigBuilder {
-  return new ThresholdsConfigBuilder().mode(ThresholdsMode.Absolute).steps(steps);
+/** Colours of values: the lowest one, and those from a value on. */
+export function steps(
+  lowest: string,
+  ...others: readonly (readonly [from: number, color: string])[]
+) {
+  const higher = others.map(([value, color]) => ({ value, color }));
+  return { mode: 'absolute', steps: [{ value: null, color: lowest }, ...higher] };
 }
 
-/** How series are coloured. */
-export function colours(mode: FieldColorModeId): FieldColorBuilder {
-  return new FieldColorBuilder().mode(mode);
-}
-
-/** An empty answer has several causes, so no text may name one. Without a colour it would have that of a value. */
-export const NOT_KNOWN: ValueMapping = {
-  type: MappingType.SpecialValue,
-  options: {
-    match: SpecialValueMatch.Null,
-    result: { text: 'not known', color: 'text', index: 99 },
-  },
+export const PLAIN = steps('blue');
+export const COLOURLESS = steps('text');
+export const NONE_IS_GOOD = steps(GOOD, [1, BAD]);
+/** Shares of the largest value, from light to dark. */
+export const BLUES = {
+  ...steps('#DCEAFF', [25, '#B8D4FF'], [50, '#93BEFF'], [75, '#1F60C4']),
+  mode: 'percentage',
 };
 
-/** Texts in place of a panel's values. */
-export function mappings(words: Words): ValueMapping[] {
-  const options = Object.entries(words).map(
+/** Words for values, each with its colour. */
+type Words = Readonly<Record<string | number, readonly [text: string, color: string]>>;
+
+/** Words in place of values. */
+export function words(list: Words) {
+  const options = Object.entries(list).map(
     ([value, [text, color]], index) => [value, { text, color, index }] as const,
   );
-  return [{ type: MappingType.ValueToText, options: Object.fromEntries(options) }, NOT_KNOWN];
+  return { type: 'value', options: Object.fromEntries(options) };
 }
 
-/**
- * A column of names: Grafana would take digits for numbers. Where there is none the cell is blank; without a
- * space it would say what an empty panel says.
- */
-export const AS_IT_IS: DynamicConfigValue[] = [
-  { id: 'unit', value: 'string' },
-  { id: 'mappings', value: [forAbsent(' '), forText('', ' ')] },
-];
-
-/** A column in a unit. */
-export function inUnit(unit: string): DynamicConfigValue[] {
-  return [{ id: 'unit', value: unit }];
+/** Text in place of no value. Without a colour it would have that of a value. */
+export function forNone(text: string) {
+  const result = { text, color: 'text', index: 99 };
+  return { type: 'special', options: { match: 'null', result } };
 }
 
-/** A column whose text has the colours of the steps. */
-export function coloured(steps: Threshold[]): DynamicConfigValue[] {
-  return [
-    { id: 'thresholds', value: { mode: ThresholdsMode.Absolute, steps } },
-    { id: 'custom.cellOptions', value: { type: 'color-text' } },
-  ];
+/** No answer has several causes, so no text names one. */
+export const NOT_KNOWN = forNone('not known');
+export const FAILED_OR_OK = [words({ 0: ['failed', BAD], 1: ['ok', GOOD] }), NOT_KNOWN];
+
+/** Words for values from one on and below another. */
+export function level(from: number, below: number, text: string, color: string) {
+  const to = below === Infinity ? null : below - 1e-9;
+  return { type: 'range', options: { from, to, result: { text, color } } };
 }
 
-/** A column with a coloured background. */
-export function background(color: string): DynamicConfigValue[] {
-  return [
-    { id: 'custom.cellOptions', value: { type: 'color-background', mode: 'basic' } },
-    ...inColour(color),
-  ];
+/** One colour. */
+function inColour(color: string): Looks {
+  return { color: { mode: 'fixed', fixedColor: color } };
+}
+export const BLUE = inColour('blue');
+/** A number for comparison. */
+export const TEXT = inColour('text');
+
+/** A column of names or months: Grafana would take digits for numbers. Where there is none the cell is blank. */
+const NAMES: Looks = {
+  unit: 'string',
+  mappings: [forNone(' '), words({ '': [' ', 'text'] })],
+  'custom.minWidth': 130,
+};
+
+/** A column of milliseconds of the Unix time, as in "2 hours ago". */
+export const AGO: Looks = { unit: 'dateTimeFromNow', 'custom.width': 145 };
+
+/** A column whose text is in colours. */
+export const COLOURED: Looks = { 'custom.cellOptions': { type: 'color-text' } };
+
+/** A column of words in place of values. */
+export function inWords(list: Words): Looks {
+  return { mappings: [words(list), forNone('–')], ...COLOURED };
 }
 
-/** A column of times as "2 hours ago", of milliseconds of the Unix time. */
-export const AGO: DynamicConfigValue[] = [
-  { id: 'unit', value: 'dateTimeFromNow' },
-  ...dashFor(-1),
-  { id: 'custom.width', value: 145 },
-];
+/** A cell that is filled with the colour of its value. */
+export const FILLED: Looks = { 'custom.cellOptions': { type: 'color-background', mode: 'basic' } };
 
-/** A column of numbers with a dash where there is none; -1 stands for none. */
-export function dashFor(none: number, color = 'text'): DynamicConfigValue[] {
-  return [{ id: 'mappings', value: [forText(none, '–', color), forAbsent('–', color)] }];
+/** A column of problems in words, red where they make counts wrong. Each links to its runbook. */
+const PROBLEM: Looks = {
+  ...FILLED,
+  mappings: [words(Object.fromEntries(Object.entries(PROBLEMS).map(wordsOf))), forNone('–')],
+  'custom.minWidth': 220,
+  links: [{ title: 'What to do', url: `${RUNBOOKS_URL}#\${__value.raw}`, targetBlank: true }],
+};
+
+function wordsOf([kind, problem]: [string, (typeof PROBLEMS)[keyof typeof PROBLEMS]]) {
+  return [kind, [problem.words, problem.trusted ? ON_ORANGE : ON_RED]] as const;
 }
 
-function forText(value: number | string, text: string, color = 'text'): ValueMapping {
-  return {
-    type: MappingType.ValueToText,
-    options: { [value]: { text, color, index: 0 } },
-  };
-}
+/** A column of shares of the capacity as bars, with the number beside each. */
+export const FULLNESS: Looks = {
+  unit: 'percentunit',
+  min: 0,
+  max: 1,
+  thresholds: steps('blue', [0.8, 'orange'], [1, 'red']),
+  'custom.cellOptions': { type: 'gauge', mode: 'basic', valueDisplayMode: 'text' },
+};
 
-function forAbsent(text: string, color = 'text'): ValueMapping {
-  const result = { text, color, index: 1 };
-  return { type: MappingType.SpecialValue, options: { match: SpecialValueMatch.Null, result } };
-}
-
-/** A column of shares as bars, with the number beside each. */
-export function shareBars(steps: Threshold[]): DynamicConfigValue[] {
-  return [
-    { id: 'unit', value: 'percentunit' },
-    { id: 'min', value: 0 },
-    { id: 'max', value: 1 },
-    { id: 'thresholds', value: { mode: ThresholdsMode.Absolute, steps } },
-    {
-      id: 'custom.cellOptions',
-      value: { type: 'gauge', mode: 'basic', valueDisplayMode: 'text' },
-    },
-  ];
-}
-
-/** A column with texts in place of values. */
-export function inWords(words: Words): DynamicConfigValue[] {
-  return [
-    { id: 'mappings', value: mappings(words) },
-    { id: 'custom.cellOptions', value: { type: 'color-text' } },
-  ];
-}
-
-/** A column of names that link to the dashboard of the library. */
-export function toCustomer(): DynamicConfigValue[] {
-  const url =
-    '/d/library-customer?${datasource:queryparam}&${job:queryparam}' +
-    '&var-customer=${__value.raw:percentencode}&${__url_time_range}';
-  return [{ id: 'links', value: [{ title: 'Open this library', url }] }];
-}
-
-/** A line or column of one colour. */
-export function inColour(color: string): DynamicConfigValue[] {
-  return [{ id: 'color', value: { mode: 'fixed', fixedColor: color } }];
-}
-
-/** One edge of an interval, filled down to the series `above`. */
-export function band(above?: string): DynamicConfigValue[] {
-  return [
-    { id: 'custom.lineWidth', value: 0 },
-    { id: 'custom.fillOpacity', value: above === undefined ? 0 : 15 },
-    ...(above === undefined ? [] : [{ id: 'custom.fillBelowTo', value: above }]),
-    { id: 'custom.hideFrom', value: { legend: true, tooltip: false, viz: false } },
-    ...inColour('blue'),
-  ];
-}
+const TO_LIBRARY =
+  '/d/library-customer?${datasource:queryparam}&${job:queryparam}' +
+  '&var-customer=${__value.raw:percentencode}&${__url_time_range}';
+/** A column of libraries, which link to their dashboard. */
+const LIBRARY: Looks = { ...NAMES, links: [{ title: 'Open this library', url: TO_LIBRARY }] };
 
 /** A dashed line for comparison. */
-export function dashed(color = 'text'): DynamicConfigValue[] {
-  return [
-    { id: 'custom.lineStyle', value: { fill: 'dash', dash: [6, 6] } },
-    { id: 'custom.fillOpacity', value: 0 },
-    ...inColour(color),
-  ];
-}
+export const DASHED: Looks = {
+  'custom.lineStyle': { fill: 'dash', dash: [6, 6] },
+  'custom.fillOpacity': 0,
+  ...TEXT,
+};
 
-/** A line in steps among bars: each step is as long as the bar that ends with it. */
-export function asLine(): DynamicConfigValue[] {
-  return [
-    { id: 'custom.drawStyle', value: 'line' },
-    { id: 'custom.lineInterpolation', value: 'stepBefore' },
-    { id: 'custom.lineWidth', value: 2 },
-    { id: 'custom.stacking', value: { mode: 'none' } },
-    ...dashed(),
-  ];
-}
+/** A dashed line in steps among bars: each step is as long as the bar that ends with it. */
+export const DASHED_AMONG_BARS: Looks = {
+  ...DASHED,
+  'custom.drawStyle': 'line',
+  'custom.lineInterpolation': 'stepBefore',
+  'custom.lineWidth': 2,
+  'custom.stacking': { mode: 'none' },
+};
 
-/** The lowest step, without a lower end. */
-export function base(color: string): Threshold {
-  return { value: null, color };
-}
+/** The lower edge of an interval. */
+export const LOWER: Looks = {
+  'custom.lineWidth': 0,
+  'custom.fillOpacity': 0,
+  'custom.hideFrom': { legend: true, tooltip: false, viz: false },
+  ...BLUE,
+};
 
-/** Returns a colour from the value on. */
-export function step(value: number, color: string): Threshold {
-  return { value, color };
+/** The upper edge, filled down to the line `lower`. */
+export const UPPER: Looks = { ...LOWER, 'custom.fillOpacity': 15, 'custom.fillBelowTo': 'lower' };
+
+/** How the column of a label looks. */
+export function columnOf(label: string): Looks {
+  return label === 'customer' ? LIBRARY : label === 'problem' ? PROBLEM : NAMES;
 }

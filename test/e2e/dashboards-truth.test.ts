@@ -1,19 +1,19 @@
 /**
  * Values of the dashboards' own queries in a real Prometheus, against what the simulated service counted. The
- * time is fixed: an afternoon in Copenhagen. Each library is in a state of its own.
+ * exporter runs here, on a clock that stands at an afternoon in Copenhagen; each library is in a state of its own.
  */
-import { createWriteStream, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { finished as written } from 'node:stream/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/base/clock.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
+import { ServiceError } from '../../src/base/errors.ts';
+import { silentLogger } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { exporterConfigYaml } from '../../src/simulator/demo-service.ts';
 import { plainConventions } from '../../src/simulator/conventions.ts';
-import { createFaults } from '../../src/simulator/faults.ts';
-import { startSimulator } from '../../src/simulator/http.ts';
 import {
   OPEN_EARLY_AND_LATE,
   deadFrom,
@@ -22,47 +22,40 @@ import {
 } from '../../src/simulator/libraries.ts';
 import type { Library } from '../../src/simulator/libraries.ts';
 import { createSimulatedService } from '../../src/simulator/simulated-service.ts';
-import { MAIN } from '../acceptance/daemon.ts';
+import { readRecordings } from '../prometheus/rules.ts';
+import { startExporter, toResponse, toSimulated } from '../support/exporter-process.ts';
 import { branchRecords } from '../support/ground-truth.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 import { panelQuery } from './support/panel-query.ts';
 import type { Reader } from './support/panel-query.ts';
-import { finished } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
 import type { Prometheus, Sample } from './support/prometheus.ts';
-import { blocksFromFiles, recordMonths } from './support/promtool.ts';
+import { blocksFromFiles } from './support/promtool.ts';
 
-const STEP_MS = 5 * MINUTE_MS;
 const LIMIT_MS = 300_000;
-/** Monday, 23 November 2026, 15:35 in Copenhagen. Branches are known up to the quarter-hour before. */
+/** Monday, 23 November 2026, 15:35 in Copenhagen. */
 const NOW_MS = Date.UTC(2026, 10, 23, 14, 35);
+/** Windows of branches are over until then. */
 const QUARTER_MS = Date.UTC(2026, 10, 23, 14, 30);
 const TODAY_MS = Date.UTC(2026, 10, 23, 3);
-const NIGHT_MS = Date.UTC(2026, 10, 23, 0, 35);
-const HISTORY_MS = NOW_MS - 35 * DAY_MS;
-const OCTOBER_MS = Date.UTC(2026, 9, 1, 2);
+const NIGHT_MS = Date.UTC(2026, 10, 23, 1, 35);
 const NOVEMBER_MS = Date.UTC(2026, 10, 1, 3);
-/** The exporter of `interrupted` did not run from then to then. */
-const INTERRUPTED_MS = [Date.UTC(2026, 9, 27, 10), Date.UTC(2026, 10, 3, 10)] as const;
-/** The exporter of `unreachable` does not answer any more. */
-const UNREACHABLE_MS = NOW_MS - 20 * MINUTE_MS;
 const DEAD_MS = NOW_MS - 25 * HOUR_MS;
-const YEARS: Reader = { fromMs: Date.UTC(2025, 0, 1), atMs: NOW_MS };
-const FOUR_WEEKS: Reader = { fromMs: NOW_MS - 28 * DAY_MS, atMs: NOW_MS };
-/** In five minutes of the opening hours of `yearly`, ten o'clock to six o'clock UTC: on 365 days, nobody else. */
-const YEARLY = { start: Date.UTC(2025, 0, 1, 2), entries: 3, fromHour: 10, toHour: 18 };
+/** The service does not answer for `failing` any more, nor exporter b at all. */
+const FAILED_MS = NOW_MS - 20 * MINUTE_MS;
+/** Polled so long before the values are looked at. */
+const POLLED_MS = 40 * MINUTE_MS;
+const STEP_MS = 5 * MINUTE_MS;
+/** What is polled is so old at most. */
+const DELAY_MS = 2 * MINUTE_MS;
 
-function library(
-  customerId: number,
-  name: string,
-  branches: readonly string[],
-  dead = false,
-): Library {
-  const drawn = branches.map((branch, i) => ({ id: customerId * 10 + i, name: branch }));
-  const devices = drawn.flatMap((branch) => drawDevices(seededRandom(customerId), branch, 1));
-  return drawLibrary(1, customerId, {
+function library(id: number, name: string, branches: readonly string[], dead = false): Library {
+  const drawn = branches.map((branch, i) => ({ id: id * 10 + i, name: branch }));
+  const devices = drawn.flatMap((branch) => drawDevices(seededRandom(id), branch, 1));
+  return drawLibrary(1, id, {
     name,
     timezone: 'Europe/Copenhagen',
-    region: customerId % 2 === 0 ? 'north' : 'south',
+    region: id % 2 === 0 ? 'north' : 'south',
     opening: OPEN_EARLY_AND_LATE,
     visitsPerDay: 500,
     quietHours: 0.5,
@@ -76,41 +69,44 @@ const LIBRARIES = [
   library(1, 'well', ['Well']),
   library(2, 'branched', ['Centre', 'North', 'Harbour']),
   library(3, 'dead', ['Dead'], true),
-  library(4, 'interrupted', ['Interrupted']),
-  library(5, 'unreachable', ['Unreachable']),
+  library(4, 'failing', ['Failing']),
 ];
-const BRANCHES: readonly string[] = ['20', '21', '22'];
+const BRANCHES = ['20', '21', '22'];
 
-const clock = { ...systemClock, nowMs: () => NOW_MS + MINUTE_MS };
-const service = createSimulatedService({
-  seed: 1,
-  clock,
-  conventions: { ...plainConventions, retentionMs: Infinity },
-  historyMs: 70 * DAY_MS,
-  customers: LIBRARIES.map((one) => ({
-    library: one,
-    clientId: one.name,
-    clientSecret: 'secret',
-  })),
-});
+function serviceAt(clock: VirtualClock) {
+  return createSimulatedService({
+    seed: 1,
+    clock,
+    conventions: { ...plainConventions, retentionMs: Infinity },
+    historyMs: 60 * DAY_MS,
+    customers: LIBRARIES.map((one) => ({
+      library: one,
+      clientId: one.name,
+      clientSecret: 'secret',
+    })),
+  });
+}
+
+const service = serviceAt(new VirtualClock(NOW_MS));
 const folder = mkdtempSync(join(tmpdir(), 'dashboards-truth-'));
 let prometheus: Prometheus;
 
+/** A line of the history, with its time. */
+type Line = readonly [atMs: number, series: string, value: number];
+
 beforeAll(async () => {
-  const files = join(folder, 'history');
-  const blocks = join(folder, 'blocks');
-  mkdirSync(files);
-  await backfill(files);
-  for (let month = 0; monthStart(month) < NOW_MS; month += 1) {
-    await writeYearly(join(files, `yearly-${month}.om`), month);
-  }
-  await blocksFromFiles(files, blocks);
-  const first = await startPrometheus({}, { blocks });
-  try {
-    await recordMonths(first.url, blocks, { fromMs: monthStart(0), toMs: NOW_MS });
-  } finally {
-    await first.stop();
-  }
+  const lines = [
+    ...(await scrapes(NIGHT_MS)),
+    ...(await scrapes(NOW_MS)),
+    ...exporters(),
+    ...past(),
+    ...months(),
+  ].toSorted(([a], [b]) => a - b);
+  const text = lines.map(([atMs, series, value]) => `${series} ${value} ${atMs / 1_000}\n`);
+  const [history, blocks] = [join(folder, 'history'), join(folder, 'blocks')];
+  mkdirSync(history);
+  writeFileSync(join(history, 'all.om'), `${text.join('')}# EOF\n`);
+  await blocksFromFiles(history, blocks);
   prometheus = await startPrometheus({}, { blocks });
 }, LIMIT_MS);
 
@@ -119,270 +115,333 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Writes five weeks of all libraries, those that were not polled all the time in two pieces or less. */
-async function backfill(files: string): Promise<void> {
-  const random = seededRandom(1);
-  const options = {
-    service,
-    faults: createFaults({ random }),
+/** The scrapes of an exporter that was started some time before the instant, without those of its start. */
+async function scrapes(endMs: number): Promise<readonly Line[]> {
+  const clock = new VirtualClock(endMs - POLLED_MS);
+  const source = serviceAt(clock);
+  const path = join(folder, `${endMs}.yaml`);
+  const settings = { breakdowns: ['branch', 'device'] as const };
+  writeFileSync(path, exporterConfigYaml(source, 'http://127.0.0.1:9', settings));
+  const { config } = await loadConfig({ path, env: {} });
+  const exporter = startExporter(config, {
     clock,
-    listenAddress: '127.0.0.1:0',
-  };
-  const simulator = await startSimulator(options);
-  try {
-    const config = join(folder, 'config.yaml');
-    const settings = {
-      service: { max_requests_per_second: 1_000 },
-      breakdowns: ['branch'] as const,
-    };
-    writeFileSync(config, exporterConfigYaml(service, simulator.url, settings));
-    const pieces = [
-      { names: ['well', 'branched', 'dead'], fromMs: HISTORY_MS, toMs: NOW_MS + 1_000 },
-      { names: ['interrupted'], fromMs: HISTORY_MS, toMs: INTERRUPTED_MS[0] },
-      { names: ['interrupted'], fromMs: INTERRUPTED_MS[1], toMs: NOW_MS + 1_000 },
-      { names: ['unreachable'], fromMs: NOVEMBER_MS, toMs: UNREACHABLE_MS },
+    random: seededRandom(1),
+    log: silentLogger,
+    marks: new HighWaterMarks(),
+    exchange: (request) => {
+      const simulated = toSimulated(request);
+      return source.customerOf(simulated) === 'failing' && clock.nowMs() > FAILED_MS
+        ? Promise.reject(new ServiceError('unreachable', 'no answer'))
+        : Promise.resolve(toResponse(source.handle(simulated)));
+    },
+    observer: { pollEnded() {}, changed() {} },
+  });
+  const lines: Line[] = [];
+  while (clock.nowMs() < endMs) {
+    await clock.advance(STEP_MS);
+    lines.push(...linesOf(exporter.scrape(), clock.nowMs()));
+  }
+  return lines.filter(([atMs]) => atMs >= endMs - 3 * STEP_MS);
+}
+
+/** The samples of a scrape, as Prometheus labels them. */
+function linesOf(scrape: string, atMs: number): readonly Line[] {
+  return scrape.split('\n').flatMap((line) => {
+    const [, series, value] = /^(\w+\{.*)\} (\S+)$/.exec(line) ?? [];
+    return series === undefined
+      ? []
+      : [[atMs, `${series},job="library",instance="a"}`, Number(value)]];
+  });
+}
+
+/** Exporter a answers, b did until it failed; their own metrics are not part of the scrapes here. */
+function exporters(): readonly Line[] {
+  return Array.from({ length: 12 }, (_, i) => NOW_MS - i * STEP_MS).flatMap((atMs): Line[] => {
+    const isAnswering = atMs < FAILED_MS;
+    const info = 'library_exporter_build_info{version="1",job="library"';
+    return [
+      [atMs, 'up{job="library",instance="a"}', 1],
+      [atMs, 'up{job="library",instance="b"}', isAnswering ? 1 : 0],
+      [atMs, 'up{job="node",instance="c"}', 0],
+      [atMs, `${info},instance="a"}`, 1],
+      ...(isAnswering ? [[atMs, `${info},instance="b"}`, 1] as const] : []),
     ];
-    for (const [i, { names, fromMs, toMs }] of pieces.entries()) {
-      const flags = [
-        `--config.file=${config}`,
-        `--from=${new Date(fromMs).toISOString()}`,
-        `--to=${new Date(toMs).toISOString()}`,
-        ...names.map((name) => `--customer=${name}`),
-      ];
-      const output = join(folder, `piece-${i}`);
-      await finished(process.execPath, [MAIN, 'backfill', ...flags, `--output=${output}`]);
-      await finished('/bin/sh', [
-        '-c',
-        `for month in ${output}/*.om; do mv "$month" "${files}/${i}-$(basename "$month")"; done`,
-      ]);
-    }
-  } finally {
-    await simulator.close();
-  }
+  });
 }
 
-/** Writes a month of a library whose counts need no service, and polls of branches, which `backfill` has not. */
-async function writeYearly(path: string, month: number): Promise<void> {
-  const file = createWriteStream(path);
-  const startMs = monthStart(month);
-  let counted = 0;
-  for (let atMs = startMs; atMs < Math.min(monthStart(month + 1), NOW_MS + 1); atMs += STEP_MS) {
-    counted += enteredYearly(atMs);
-    const seconds = atMs / 1_000;
-    const yearly = 'customer="yearly",job="library",instance="a"';
-    file.write(
-      `library_people_entered_total{${yearly}} ${counted} ${seconds}\n` +
-        `library_people_entered_today{${yearly}} 0 ${seconds}\n` +
-        `library_period_start_timestamp_seconds{${yearly}} ${startMs / 1_000} ${seconds}\n` +
-        `library_utc_offset_seconds{${yearly}} 0 ${seconds}\n` +
-        `library_site_info{${yearly},region="north",timezone="UTC"} 1 ${seconds}\n` +
-        (atMs < UNREACHABLE_MS - DAY_MS ? '' : polls(seconds)),
-    );
-  }
-  file.end('# EOF\n');
-  await written(file);
+/** What was scraped weeks ago. */
+function past(): readonly Line[] {
+  const well = 'customer="well",job="library",instance="a"';
+  return [
+    [NOW_MS - 365 * DAY_MS, `library_people_entered_total{${well}}`, 4_321],
+    [NOW_MS - 7 * DAY_MS, `library_logins_today{${well}}`, 77],
+    [NOW_MS - 167 * HOUR_MS, `library_occupancy_usual_people{${well}}`, 66],
+  ];
 }
 
-/** The samples of polls that dashboards need, of one scrape. */
-function polls(seconds: number): string {
-  const names = [...LIBRARIES.map(({ name }) => name), 'yearly'];
-  const isAnswering = seconds * 1_000 < UNREACHABLE_MS;
-  const labels = 'job="library",instance="a"';
-  const accepted = names
-    .filter((name) => isAnswering || name !== 'unreachable')
-    .flatMap((name) =>
-      ['people', 'logins'].map(
-        (stream) =>
-          `library_values_accepted_timestamp_seconds{customer="${name}",stream="${stream}",${labels}} ${seconds} ${seconds}\n`,
-      ),
-    );
-  const total = `library_polls_total{customer="branched",stream="branch",${labels}} 1 ${seconds}\n`;
-  return accepted.join('') + total;
+/** Recordings of two months and three sites, once an hour; of one branch only the first days of October. */
+function months(): readonly Line[] {
+  const sites = [
+    'customer="well"',
+    'customer="branched",branch="20"',
+    'customer="branched",branch="21"',
+  ];
+  return [
+    ['2026-10', Date.UTC(2026, 9, 1, 4), 31] as const,
+    ['2026-11', Date.UTC(2026, 10, 1, 4), 22] as const,
+  ].flatMap(([month, startMs, days]) =>
+    sites.flatMap((site, i) =>
+      Array.from(
+        { length: 24 * (month === '2026-10' && i === 2 ? 10 : days) },
+        (_, hour): Line[] => {
+          const atMs = startMs + hour * HOUR_MS;
+          const labels = `{${site},month="${month}"}`;
+          const missed = month === '2026-10' && i === 1 && hour < 20 ? 5 * hour : 0;
+          return [
+            [atMs, `customer_branch_month:library_people_entered:total${labels}`, (i + 1) * hour],
+            [atMs, `customer_branch_month:library_people_missed:max${labels}`, missed],
+          ];
+        },
+      ).flat(),
+    ),
+  );
 }
 
-/** The start of a counting period of `yearly`, from January 2025 on. */
-function monthStart(month: number): number {
-  return Date.UTC(2025, month, 1, 4);
-}
+type PanelName = Parameters<typeof panelQuery>[0];
 
-function enteredYearly(atMs: number): number {
-  const hour = new Date(atMs).getUTCHours();
-  return hour >= YEARLY.fromHour && hour < YEARLY.toHour ? YEARLY.entries : 0;
-}
+const TODAY: Reader = { fromMs: TODAY_MS, atMs: NOW_MS };
+const YEAR: Reader = { fromMs: Date.UTC(2026, 0, 1), atMs: NOW_MS };
+const WELL = { customer: 'well' };
 
-/** Entries of `yearly` in a number of whole days. */
-function ofDays(days: number): number {
-  return days * (YEARLY.toHour - YEARLY.fromHour) * 12 * YEARLY.entries;
-}
-
-async function valuesOf(
-  panel: Parameters<typeof panelQuery>[0],
-  reader: Reader,
-): Promise<readonly Sample[]> {
+async function valuesOf(panel: PanelName, reader: Reader): Promise<readonly Sample[]> {
   return prometheus.query(panelQuery(panel, reader), reader.atMs);
 }
 
 async function valueOf(
-  panel: Parameters<typeof panelQuery>[0],
-  reader: Reader,
+  panel: PanelName,
+  reader: Reader = TODAY,
   labels: Readonly<Record<string, string>> = {},
-): Promise<number | undefined> {
+): Promise<number> {
   const samples = await valuesOf(panel, reader);
-  return samples.find((one) =>
+  const found = samples.find((one) =>
     Object.entries(labels).every(([name, value]) => one.labels[name] === value),
-  )?.value;
+  );
+  return found?.value ?? NaN;
 }
 
-const WELL = { customer: 'well' };
-const TODAY: Reader = { fromMs: TODAY_MS, atMs: NOW_MS, rows: 'customer, branch' };
+/** Entries of a library until an instant, as they were known then. */
+function entered(customer: string, fromMs: number, toMs = NOW_MS): number {
+  return service.groundTruth(customer, fromMs, toMs).entered;
+}
 
-/** Entries and exits of a branch that the service knows. */
+/** Entries of a branch of `branched`, and people who had not left. */
 function passedIn(branch: string, fromMs: number, toMs: number) {
-  const records = branchRecords(service, 'branched', fromMs, fromMs, clock.nowMs()).filter(
+  const records = branchRecords(service, 'branched', fromMs, fromMs, NOW_MS).filter(
     ({ branchId, windowMs }) => String(branchId) === branch && windowMs < toMs,
   );
-  const entered = records.reduce((sum, record) => sum + record.entered, 0);
-  return { entered, inside: entered - records.reduce((sum, record) => sum + record.exited, 0) };
+  const came = sum(records.map((record) => record.entered));
+  return { entered: came, inside: came - sum(records.map((record) => record.exited)) };
 }
 
-/** Entries of a library within a time. */
-function entered(customer: string, fromMs: number, toMs: number): number {
-  return (
-    service.groundTruth(customer, fromMs).entered - service.groundTruth(customer, toMs).entered
-  );
+/** Expects a number between that of the oldest values that may be shown, and that of now. */
+function expectBetween(value: number, [oldest, newest]: readonly [number, number]): void {
+  expect(value).toBeGreaterThanOrEqual(oldest);
+  expect(value).toBeLessThanOrEqual(newest);
 }
 
-test('inside and today by branch are what its doors counted up to the last quarter-hour', async () => {
+test('each branch has its own row, with what its doors counted', async () => {
   for (const branch of BRANCHES) {
-    const counted = passedIn(branch, TODAY_MS, QUARTER_MS);
-    const reader = { ...TODAY, customer: 'branched', branch };
-    const row = { branch };
-    expect(await valueOf(['overview', 'Branches', 'Today'], reader, row)).toBe(counted.entered);
-    const inside = await valueOf(['overview', 'Branches', 'Inside'], reader, row);
-    expect(Math.abs((inside ?? NaN) - counted.inside)).toBeLessThan(5);
-    const lastHour = passedIn(branch, QUARTER_MS - HOUR_MS, QUARTER_MS).entered;
-    expect(await valueOf(['overview', 'Branches', 'Last hour'], reader, row)).toBe(lastHour);
+    const row = { customer: 'branched', branch };
+    const [oldest, newest] = [QUARTER_MS, NOW_MS].map((toMs) => passedIn(branch, TODAY_MS, toMs));
+    const today = await valueOf(['overview', 'Branches', 'Today'], TODAY, row);
+    expectBetween(today, [oldest?.entered ?? NaN, newest?.entered ?? NaN]);
+    const inside = await valueOf(['overview', 'Branches', 'Inside'], TODAY, row);
+    expect(Math.abs(inside - (newest?.inside ?? NaN))).toBeLessThan(10);
+    const share = await valueOf(['overview', 'Branches', 'Of capacity'], TODAY, row);
+    // A third of 200, rounded up.
+    expect(share).toBeCloseTo(inside / 67);
+    expect(await valueOf(['overview', 'Branches', 'Open'], TODAY, row)).toBe(1);
   }
+  const rows = await valuesOf(['overview', 'Branches', ''], TODAY);
+  const names = rows.map(({ labels: { name, branch } }) => `${branch ?? ''} ${name ?? ''}`);
+  expect(names.toSorted()).toEqual([' ', ' ', ' ', '20 Centre', '21 North', '22 Harbour']);
 });
 
-test('today and the last hour are what was counted, usual is near the mean of the same weekdays', async () => {
-  const reader = { ...TODAY, customer: 'well' };
-  const weekdays = [1, 2, 3, 4].map((weeks) => weeks * 7 * DAY_MS);
-  const usual = weekdays.map((ago) => entered('well', TODAY_MS - ago, NOW_MS - ago));
-  expect(await valueOf(['overview', 'Branches', 'Today'], reader, WELL)).toBe(
-    entered('well', TODAY_MS, NOW_MS),
-  );
-  expect(await valueOf(['overview', 'Branches', 'Last hour'], reader, WELL)).toBe(
-    entered('well', NOW_MS - HOUR_MS, NOW_MS),
-  );
-  const shown = (await valueOf(['overview', 'Branches', 'Usual by now'], reader, WELL)) ?? NaN;
+test('today and the last hour are what was counted, and usual is near the mean of the same weekdays', async () => {
+  const today = await valueOf(['overview', 'Branches', 'Today'], TODAY, WELL);
+  expectBetween(today, [entered('well', TODAY_MS, NOW_MS - DELAY_MS), entered('well', TODAY_MS)]);
+  const hour = await valueOf(['overview', 'Branches', 'Last hour'], TODAY, WELL);
+  const inHour = entered('well', NOW_MS - HOUR_MS);
+  expect(Math.abs(hour - inHour)).toBeLessThanOrEqual(5);
+  const usual = [1, 2, 3, 4].map((weeks) => {
+    const ago = weeks * 7 * DAY_MS;
+    return entered('well', TODAY_MS - ago, NOW_MS - ago);
+  });
+  const shown = await valueOf(['overview', 'Branches', 'Usual by now'], TODAY, WELL);
   expect(Math.abs(shown / mean(usual) - 1)).toBeLessThan(0.15);
 });
 
-test('the sum of today is of the branches without a problem, and so is what is usual', async () => {
-  const branches = BRANCHES.map((branch) => passedIn(branch, TODAY_MS, QUARTER_MS).entered);
-  const libraries = ['well', 'interrupted'].map((name) => entered(name, TODAY_MS, NOW_MS));
-  expect(await valuesOf(['overview', 'Entries today'], TODAY)).toEqual([
-    { labels: { n: '5', m: '8' }, value: sum([...branches, ...libraries]) },
-  ]);
-  const usual = await valuesOf(['overview', 'Branches', 'Usual by now'], TODAY);
-  const ofThese = usual.filter(({ labels }) => labels['customer'] !== 'dead');
-  expect(await valueOf(['overview', 'Entries today', 'usual'], TODAY)).toBeCloseTo(
-    sum(ofThese.map(({ value }) => value)),
-  );
+test('sums are of the branches whose counts are right and new, also of what is usual', async () => {
+  const trusted = [[entered('well', TODAY_MS, NOW_MS - DELAY_MS), entered('well', TODAY_MS)]];
+  for (const branch of BRANCHES) {
+    trusted.push([QUARTER_MS, NOW_MS].map((toMs) => passedIn(branch, TODAY_MS, toMs).entered));
+  }
+  const [oldest = [], newest = []] = [0, 1].map((i) => trusted.map((range) => range[i] ?? NaN));
+  const today = await valueOf(['overview', 'Entries today', 'entries']);
+  expectBetween(today, [sum(oldest), sum(newest)]);
+  for (const [column, title, name] of [
+    ['Usual by now', 'Entries today', 'usual'],
+    ['Inside', 'People inside', 'inside'],
+    ['Last hour', 'Entries, last hour', 'entries'],
+  ] as const) {
+    const rows = await valuesOf(['overview', 'Branches', column], TODAY);
+    const ofTrusted = rows.filter(
+      ({ labels }) => labels['customer'] === 'well' || labels['customer'] === 'branched',
+    );
+    expect(ofTrusted).toHaveLength(4);
+    expect(await valueOf(['overview', title, name])).toBeCloseTo(
+      sum(ofTrusted.map(({ value }) => value)),
+    );
+  }
+  expect(await valueOf(['overview', 'Number of branches', 'all'])).toBe(6);
+  expect(await valueOf(['overview', 'Number of branches', 'counts right'])).toBe(4);
+  expect(await valueOf(['overview', 'Number of branches', 'open'])).toBe(6);
 });
 
-test('a dead door is a problem since its last count, with about as many missed as are usual', async () => {
-  const reader = { ...TODAY, customer: 'dead' };
-  const row = { customer: 'dead', problem: 'nobody is being counted' };
-  const since = (await valueOf(['overview', 'Needs attention', 'Since'], reader, row)) ?? NaN;
-  expect(DEAD_MS - since).toBeLessThan(HOUR_MS);
-  expect(since).toBeLessThanOrEqual(DEAD_MS);
-  const missed = (await valueOf(['overview', 'Needs attention', 'Missed'], reader, row)) ?? NaN;
+test('curves leave out whoever is not trusted at their end, and what is usual is of the same branches', async () => {
+  const names = ['entries', 'usual'].map((name) =>
+    valueOf(['overview', 'Entries within an hour, against usual', name]),
+  );
+  const stats = ['entries', 'usual'].map((name) =>
+    valueOf(['overview', 'Entries, last hour', name]),
+  );
+  expect(await Promise.all(names)).toEqual(await Promise.all(stats));
+  const inside = await valueOf(['overview', 'People inside, against usual', 'inside']);
+  expect(inside).toBe(await valueOf(['overview', 'People inside']));
+  const usual = await prometheus.query(
+    'sum(library_occupancy_usual_people{customer=~"well|branched"})',
+    NOW_MS,
+  );
+  const shown = await valueOf(['overview', 'People inside, against usual', 'usual']);
+  expect(shown).toBeCloseTo(usual[0]?.value ?? NaN);
+});
+
+test('a dead door and failing polls are problems, since then, with about as many missed as are usual', async () => {
+  expect(await valueOf(['overview', 'Problems'])).toBe(2);
+  function since(problem: string, customer: string): Promise<number> {
+    return valueOf(['overview', 'Needs attention', 'Since'], TODAY, { customer, problem });
+  }
+  const sinceDead = await since('nobody_counted', 'dead');
+  expectBetween(sinceDead, [DEAD_MS - HOUR_MS, DEAD_MS]);
+  expectBetween(await since('polls_failing', 'failing'), [FAILED_MS - DELAY_MS, FAILED_MS]);
+  const missed = await valuesOf(['overview', 'Needs attention', 'Missed'], TODAY);
+  expect(missed.map(({ labels }) => labels)).toEqual([
+    { customer: 'dead', problem: 'nobody_counted' },
+  ]);
   const weeks = [1, 2, 3].map((week) => week * 7 * DAY_MS);
-  const passed = weeks.map((ago) => 2 * entered('dead', DEAD_MS - ago, NOW_MS - HOUR_MS - ago));
-  expect(Math.abs(missed / mean(passed) - 1)).toBeLessThan(0.25);
+  const usual = weeks.map((ago) => entered('dead', DEAD_MS - ago, NOW_MS - HOUR_MS - ago));
+  expect(Math.abs((missed[0]?.value ?? NaN) / mean(usual) - 1)).toBeLessThan(0.25);
 });
 
-test('people inside are not known where a door is dead, and nobody is where it is closed', async () => {
-  const panel = ['now', 'People inside now'] as const;
-  const [closed, unknown] = [-2, -1];
-  expect(await valueOf(panel, { ...TODAY, customer: 'dead' })).toBe(unknown);
-  expect(await valueOf(panel, { ...TODAY, customer: 'well', atMs: NIGHT_MS })).toBe(closed);
-  expect(await valueOf(['overview', 'People inside'], { ...TODAY, atMs: NIGHT_MS })).toBe(0);
+test('an exporter that does not answer is one, and libraries whose polls fail are listed', async () => {
+  expect(await valueOf(['overview', 'Exporters down'])).toBe(1);
+  const exporterPanel = ['exporter', 'Exporters that do not answer'] as const;
+  expect(await valueOf([...exporterPanel, 'do not answer'])).toBe(1);
+  expect(await valueOf([...exporterPanel, 'of'])).toBe(2);
+  const last = await valueOf(['exporter', 'Exporters', 'Last answer'], TODAY, { instance: 'b' });
+  expectBetween(last, [FAILED_MS - STEP_MS, FAILED_MS]);
+  expect(await valueOf(['exporter', 'Libraries whose polls fail', 'fail'])).toBe(1);
+  expect(await valueOf(['exporter', 'Libraries whose polls fail', 'of'])).toBe(4);
 });
 
-test('a month is the total of the service, and that of branches is their sum', async () => {
-  const october = await monthOf('2026-10 gaps', 'customer, name');
-  const branches = ['Centre', 'North', 'Harbour'].map((name) => october(`branched / ${name}`));
-  expect(sum(branches)).toBe(entered('branched', OCTOBER_MS, NOVEMBER_MS));
-  expect(october('well')).toBe(entered('well', OCTOBER_MS, NOVEMBER_MS));
-  const running = await monthOf('2026-11 so far', 'customer');
-  expect(running('well')).toBe(entered('well', NOVEMBER_MS, NOW_MS));
-  const south = ['well', 'dead'].map((name) => entered(name, OCTOBER_MS, NOVEMBER_MS));
-  expect((await monthOf('2026-10 gaps', 'group'))('south')).toBe(sum(south));
+test('the screen at the entrance says closed, how busy it is, or that it is not known', async () => {
+  const busy = ['now', 'How busy is it? $customer ${branch:text}'] as const;
+  const well = { ...TODAY, customer: 'well', branch: '' };
+  const inside = await valueOf(['now', 'People inside now'], well);
+  expect(inside).toBe(await valueOf(['overview', 'Branches', 'Inside'], TODAY, WELL));
+  expect(await valueOf([...busy, 'busy'], well)).toBeCloseTo(inside / 200);
+  expect(await valuesOf([...busy, 'closed'], well)).toEqual([]);
+  expect(await valueOf(['now', 'Usually inside', 'in an hour'], well)).toBe(66);
+  const dead = { ...well, customer: 'dead' };
+  for (const name of ['busy', 'closed']) {
+    expect(await valuesOf([...busy, name], dead)).toEqual([]);
+  }
+  expect(await valuesOf(['now', 'People inside now'], dead)).toEqual([]);
+  const night = { ...well, atMs: NIGHT_MS };
+  expect(await valuesOf([...busy, 'busy'], night)).toEqual([]);
+  expect(await valueOf([...busy, 'closed'], night)).toBe(0);
+  expect(await valueOf(['now', 'People inside now'], night)).toBe(0);
 });
 
-test('a month in which an exporter stopped has what was counted until then, and says so', async () => {
-  const [stoppedMs] = INTERRUPTED_MS;
-  const october = await monthOf('2026-10 gaps', 'customer');
-  expect(october('interrupted')).toBe(entered('interrupted', OCTOBER_MS, stoppedMs));
-  const panel = ['statistics', 'Months with missing counts', 'Counted until'] as const;
-  const row = { customer: 'interrupted', month: '2026-10' };
-  expect(Math.abs(((await valueOf(panel, YEARS, row)) ?? NaN) - stoppedMs)).toBeLessThan(
-    5 * HOUR_MS,
+test('a library has its capacity, logins, doors, and the hour by its own clock', async () => {
+  const reader = { ...TODAY, customer: 'well' };
+  expect(await valueOf(['customer', 'People inside', 'capacity'], reader)).toBe(200);
+  const logins = [NOW_MS - DELAY_MS, NOW_MS].map(
+    (toMs) => service.groundTruth('well', TODAY_MS, toMs).logins,
   );
-  const missed = ['statistics', 'Months with missing counts', 'Missed'] as const;
-  expect((await valuesOf(missed, YEARS)).map(({ labels }) => labels)).toMatchObject([
-    { customer: 'dead', month: '2026-11' },
+  const today = await valueOf(['customer', 'Logins today', 'today'], reader);
+  expectBetween(today, [logins[0] ?? NaN, logins[1] ?? NaN]);
+  expect(await valueOf(['customer', 'Logins today', 'a week ago'], reader)).toBe(77);
+  const devices = service.breakdownTotals('well', 'device', TODAY_MS);
+  for (const [device, { entered: newest }] of [...devices].filter(([, one]) => one.entered > 0)) {
+    const row = { device: String(device) };
+    const shown = await valueOf(['customer', 'Door counters', 'Entries today'], reader, row);
+    expectBetween(shown, [newest - 10, newest]);
+    const last = await valueOf(['customer', 'Door counters', 'Last count'], reader, row);
+    expectBetween(last, [NOW_MS - HOUR_MS, NOW_MS]);
+  }
+  const hours = ['customer', 'Entries by hour and weekday'] as const;
+  expect(await valueOf([...hours, 'weekday'], reader)).toBe(0);
+  expect(await valueOf([...hours, 'hour'], reader)).toBe(15);
+});
+
+test('the recordings have the totals of the running month', async () => {
+  const [entries = '', logins = ''] = ['people_entered', 'logins'].map(
+    (name) => readRecordings().find(({ record }) => record.includes(`month:library_${name}`))?.expr,
+  );
+  const recorded = await prometheus.query(entries, NOW_MS);
+  expect(recorded.map(({ labels }) => labels['month'])).toEqual(Array(6).fill('2026-11'));
+  function of(customer: string): number {
+    const ofCustomer = recorded.filter(({ labels }) => labels['customer'] === customer);
+    return sum(ofCustomer.map(({ value }) => value));
+  }
+  for (const customer of ['well', 'branched']) {
+    // Branches are polled every five minutes.
+    const oldest = entered(customer, NOVEMBER_MS, NOW_MS - 3 * STEP_MS);
+    expectBetween(of(customer), [oldest, entered(customer, NOVEMBER_MS)]);
+  }
+  const ofWell = (await prometheus.query(logins, NOW_MS)).find(
+    ({ labels }) => labels['customer'] === 'well',
+  );
+  const counted = service.groundTruth('well', NOVEMBER_MS).logins;
+  expectBetween(ofWell?.value ?? NaN, [counted - 10, counted]);
+});
+
+test('months are their last recordings, those of branches have their names and missing counts', async () => {
+  const total = ['statistics', 'Entries by month'] as const;
+  const october = { month: '2026-10' };
+  const hours = 31 * 24 - 1;
+  expect(await valueOf(total, YEAR, { ...WELL, ...october })).toBe(hours);
+  const branched = { customer: 'branched', ...october };
+  expect(await valueOf(total, YEAR, branched)).toBe(2 * hours + 3 * (10 * 24 - 1));
+  const entries = ['statistics', 'Months of branches', 'Entries'] as const;
+  expect(await valueOf(entries, YEAR, { ...branched, name: 'Centre' })).toBe(2 * hours);
+  const days = ['statistics', 'Months of branches', 'Days recorded'] as const;
+  expect(await valueOf(days, YEAR, { ...branched, branch: '21' })).toBe(10);
+  const missing = await valuesOf(['statistics', 'Months with missing counts'], YEAR);
+  expect(missing).toMatchObject([{ labels: { ...branched, name: 'Centre' }, value: 95 }]);
+});
+
+test('the month to date is compared with the same days of the last year, where there are both', async () => {
+  const panel = ['statistics', 'Entries, month to date'] as const;
+  const thisYear = await valueOf([...panel, 'this year'], YEAR);
+  expectBetween(thisYear, [
+    entered('well', NOVEMBER_MS, NOW_MS - DELAY_MS),
+    entered('well', NOVEMBER_MS),
   ]);
+  expect(await valueOf([...panel, 'last year'], YEAR)).toBe(4_321);
+  expect(await valueOf([...panel, 'libraries'], YEAR)).toBe(1);
 });
-
-test('a year is its months, and the month to date is compared with the same days of the last one', async () => {
-  const reader = { ...YEARS, customer: 'yearly' };
-  const samples = await valuesOf(['statistics', 'Entries by month'], reader);
-  const years = Map.groupBy(samples, ({ labels }) => labels['year']);
-  const sums = Array.from(years, ([year, months]) => [year, sum(months.map(({ value }) => value))]);
-  const today = 56 * YEARLY.entries;
-  expect(Object.fromEntries(sums)).toEqual({
-    '2025, 12 months': ofDays(365),
-    '2026, 11 months': ofDays(326) + today,
-  });
-  const monthToDate = ofDays(22) + today;
-  const panel = ['statistics', 'Month to date, against last year'] as const;
-  expect(await valuesOf(panel, YEARS)).toEqual([
-    { labels: { n: '1', m: '8' }, value: monthToDate },
-  ]);
-  expect(await valueOf([...panel, 'last year'], YEARS)).toBe(monthToDate);
-});
-
-test('the headline of the month is the sum of its table, also of an exporter that does not answer', async () => {
-  const samples = await valuesOf(['statistics', 'Entries by month'], YEARS);
-  const running = samples.filter(({ labels }) => labels['month'] === '2026-11 so far');
-  expect(await valuesOf(['statistics', 'Entries this month'], YEARS)).toEqual([
-    { labels: { n: '8', m: '8' }, value: sum(running.map(({ value }) => value)) },
-  ]);
-  const unreachable = running.find(({ labels }) => labels['row'] === 'unreachable');
-  const counted = entered('unreachable', NOVEMBER_MS, UNREACHABLE_MS);
-  expect(Math.abs((unreachable?.value ?? NaN) - counted)).toBeLessThanOrEqual(10);
-});
-
-test('an hour of a weekday is the mean of four weeks', async () => {
-  const hour = { weekday: '1', hour: '11' };
-  const panel = ['patterns', 'Entries by hour and weekday'] as const;
-  const startMs = Date.UTC(2026, 10, 23, 10);
-  const counted = [0, 1, 2, 3]
-    .map((weeks) => startMs - weeks * 7 * DAY_MS)
-    .map((fromMs) => entered('well', fromMs, fromMs + HOUR_MS));
-  expect(await valueOf(panel, { ...FOUR_WEEKS, customer: 'well' }, hour)).toBe(mean(counted));
-});
-
-/** Returns the totals of a month by row. */
-async function monthOf(month: string, rows: string): Promise<(row: string) => number> {
-  const samples = await valuesOf(['statistics', 'Entries by month'], { ...YEARS, rows });
-  return (row) =>
-    samples.find(({ labels }) => labels['month'] === month && labels['row'] === row)?.value ?? NaN;
-}
 
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);

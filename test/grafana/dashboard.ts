@@ -5,14 +5,12 @@ import { z } from 'zod';
 const DATASOURCE = z.object({ type: z.string(), uid: z.string() });
 const NAMED = z.record(z.string(), z.unknown());
 
-/** Query with an expression, or with the number of the panel whose response it shares. */
 const TARGET = z.object({
-  refId: z.string().default(''),
-  expr: z.string().optional(),
-  panelId: z.number().optional(),
+  refId: z.string(),
+  expr: z.string(),
   datasource: DATASOURCE,
-  format: z.string().optional(),
-  legendFormat: z.string().optional(),
+  format: z.string(),
+  legendFormat: z.string(),
 });
 
 const STEPS = z.object({ steps: z.array(z.object({ color: z.string() })) });
@@ -26,7 +24,7 @@ const PANEL = z.object({
   type: z.string(),
   description: z.string().regex(/\S/),
   gridPos: z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() }),
-  targets: z.array(TARGET).default([]),
+  targets: z.array(TARGET).min(1),
   options: NAMED.default({}),
   fieldConfig: z
     .object({
@@ -79,13 +77,13 @@ const DASHBOARD_FILE = z.object({
   }),
 });
 
-/** With the panels of folded rows among the others, and the places of all, rows too. */
+/** With the panels of folded rows among the others, and the places of all: first those that are not folded. */
 const DASHBOARD = DASHBOARD_FILE.transform(({ panels, ...dashboard }) => ({
   ...dashboard,
   panels: panels.flatMap((one) => ('panels' in one ? one.panels : [one])),
-  places: panels
-    .flatMap((one) => ('panels' in one ? [one, ...one.panels] : [one]))
-    .map(({ gridPos }) => gridPos),
+  places: [panels, ...panels.flatMap((one) => ('panels' in one ? [one.panels] : []))].map((side) =>
+    side.map(({ gridPos }) => gridPos),
+  ),
 }));
 
 export type Dashboard = z.infer<typeof DASHBOARD>;
@@ -152,27 +150,21 @@ function coloursIn(piece: unknown): readonly string[] {
 
 /** The queries of a panel. */
 export function queriesOf({ targets }: Panel): readonly string[] {
-  return targets.flatMap(({ expr }) => expr ?? []);
+  return targets.map(({ expr }) => expr);
 }
 
 /** The series of which a variable takes the values of a label; undefined where it does not. */
 export function labelValues(query: string): { series: string; label: string } | undefined {
-  const [, series, label] = /^label_values\((.+), (\w+)\)$/.exec(withChoices(query)) ?? [];
+  const [, series, label] = /^label_values\((.+), (\w+)\)$/.exec(query) ?? [];
   return series === undefined || label === undefined ? undefined : { series, label };
 }
 
 /** A window that nobody would write, so that Grafana's differs from the rest. */
 export const RATE_INTERVAL = '8869990787ms';
 
-/** The names of labels that the reader has chosen: the label timezone, and branches as rows. */
-export function withChoices(expression: string): string {
-  return expression.replaceAll('$label', 'timezone').replaceAll('$rows', 'customer, branch');
-}
-
 /** The query as PromQL: Grafana's windows filled in, its variables left where they stand in quotes. */
 export function asPromql(expression: string): string {
-  return withChoices(expression)
+  return expression
     .replaceAll('$__rate_interval', RATE_INTERVAL)
-    .replaceAll(/\$__(interval|range)\b/g, '26ms')
-    .replaceAll(/\$\{__from:date:seconds\}/g, '1700000000');
+    .replaceAll(/\$__(interval|range)\b/g, '26ms');
 }

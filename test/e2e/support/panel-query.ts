@@ -11,8 +11,6 @@ export interface Reader {
   readonly atMs: number;
   readonly customer?: string;
   readonly branch?: string;
-  /** Labels by which rows are grouped. */
-  readonly rows?: string;
 }
 
 /**
@@ -22,7 +20,7 @@ export interface Reader {
  */
 export function panelQuery(
   [uid, title, name]: readonly [uid: string, title: string, name?: string],
-  { fromMs, atMs, customer = '.+', branch = '.*', rows = 'customer' }: Reader,
+  { fromMs, atMs, customer = '.+', branch = '.*' }: Reader,
 ): string {
   const [, dashboard] = DASHBOARDS.find(([, one]) => one.uid === `library-${uid}`) ?? [];
   const panel = dashboard?.panels.find((one) => one.title === title);
@@ -36,16 +34,12 @@ export function panelQuery(
     ({ refId, legendFormat }) =>
       name === undefined || legendFormat === name || renameByName[`Value #${refId}`] === name,
   );
-  if (target?.expr === undefined) {
+  if (target === undefined) {
     throw new Error(`the panel "${title}" of library-${uid} has no query "${name ?? ''}"`);
   }
   return target.expr
     .replaceAll('$__range', `${Math.round((atMs - fromMs) / 1_000)}s`)
-    .replaceAll('${__from:date:seconds}', String(Math.floor(fromMs / 1_000)))
-    .replaceAll('$rows', rows)
-    .replaceAll('$label', 'region')
-    .replaceAll('$job', '.+')
-    .replaceAll('$value', '.*')
+    .replaceAll(/\$(job|instance)\b/g, '.+')
     .replaceAll('$branch', branch)
     .replaceAll('$customer', customer);
 }
