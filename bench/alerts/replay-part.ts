@@ -1,217 +1,267 @@
-/**
- * Replays some libraries of a scenario in a real Prometheus. A thread of `npm run alerts:replay`: two of them
- * take half as long.
- */
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parentPort, workerData } from 'node:worker_threads';
-import { z } from 'zod';
-import { BLOCK_HOURS, createBlocks } from '../../test/e2e/support/promtool.ts';
-import { startPrometheus } from '../../test/e2e/support/prometheus.ts';
-import type { Prometheus } from '../../test/e2e/support/prometheus.ts';
-import { selectorsOf } from '../../test/grafana/promql.ts';
+/** A thread of `npm run alerts:replay`: replays customers, and returns when alerts fired for their libraries. */
+import { parentPort } from 'node:worker_threads';
+import { DAY_MS, HOUR_MS, MINUTE_MS, parseDuration } from '../../src/base/duration.ts';
+import { seededRandom } from '../../src/base/random.ts';
+import type { Random } from '../../src/base/random.ts';
+import { Calendar } from '../../src/counting/calendar/calendar.ts';
+import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts';
+import { Zone } from '../../src/counting/calendar/zone.ts';
+import { HISTORY_DAYS, QUARTER_MS } from '../../src/counting/occupancy/door-model.ts';
+import { openingHoursText } from '../../src/simulator/libraries.ts';
+import type { Library } from '../../src/simulator/libraries.ts';
 import { readAlerts } from '../../test/prometheus/rules.ts';
-import type { Alert } from '../../test/prometheus/rules.ts';
-import { secondsOf } from './seconds.ts';
-import { DAY_SECONDS, START_SECONDS, STEP_SECONDS, replayedCustomers } from './libraries.ts';
-import type { ReplayedCustomer, ReplayedLibrary } from './libraries.ts';
-import type { Firing, Replayed } from './report.ts';
-import { SCENARIOS } from './scenarios.ts';
+import {
+  between,
+  countLibrary,
+  drawLibrary,
+  END_MS,
+  FAULT_DAYS,
+  isOpenAt,
+  START_MS,
+  withFault,
+} from './libraries.ts';
+import type { LibraryCounts } from './libraries.ts';
+import { PolledSite, STEP_MS } from './polled-site.ts';
+import { ALERTS, announcedDays, FAULTS, ONE_DOOR, SCENARIOS, YEAR } from './scenarios.ts';
+import type { Scenario } from './scenarios.ts';
 
-/** Queries and files have the limits of the blocks. */
-const BLOCK_SECONDS = BLOCK_HOURS * 3_600;
-
-/** What a thread is given. */
-export interface Part {
+/** One customer, and copies of it with faults: that of a library of so many of a scenario. */
+export interface Job {
   readonly scenario: string;
   readonly seed: number;
-  readonly days: number;
+  readonly number: number;
   readonly libraries: number;
-  /** Every `parts`-th library, from this one on. */
-  readonly part: number;
-  readonly parts: number;
-  readonly alerts: readonly string[];
 }
 
-const SERIES = z.object({
-  metric: z.record(z.string(), z.string()),
-  values: z.array(z.tuple([z.number(), z.string()])),
-});
-const MATRIX = z.object({ data: z.object({ result: z.array(SERIES) }) });
+/** A library, and when alerts fired for it. */
+export interface Replayed {
+  readonly visitsPerDay: number;
+  readonly fault: string | undefined;
+  /** When the fault began; without one, when four weeks were known. */
+  readonly faultMs: number;
+  readonly openMsOfDay: number;
+  readonly firings: readonly Firing[];
+}
 
-/** When an alert fired for a library. */
-interface LibraryFiring {
+interface Firing {
   readonly alert: string;
-  readonly customer: string;
-  /** Empty if the library is a customer of its own. */
-  readonly branch: string;
-  readonly fromSeconds: number;
-  toSeconds: number;
+  readonly fromMs: number;
+  toMs: number;
+  /** Opening time, and people who were not counted, since the fault. */
+  openMs?: number;
+  missed?: number;
 }
 
-/** A piece of the whole time, in one block. */
-interface Chunk {
-  readonly fromSeconds: number;
-  readonly toSeconds: number;
+interface SimulatedCustomer {
+  readonly scenario: Scenario;
+  readonly calendar: Calendar;
+  readonly number: number;
+  readonly libraries: readonly Library[];
 }
 
-const given = workerData as Part;
-const endSeconds = START_SECONDS + given.days * DAY_SECONDS;
-const firstBlock = Math.floor(START_SECONDS / BLOCK_SECONDS);
-const chunks = Array.from(
-  { length: Math.ceil(endSeconds / BLOCK_SECONDS) - firstBlock },
-  (_, i) => ({
-    fromSeconds: Math.max(START_SECONDS, (firstBlock + i) * BLOCK_SECONDS),
-    toSeconds: Math.min(endSeconds, (firstBlock + i + 1) * BLOCK_SECONDS),
-  }),
-);
-parentPort?.postMessage(await replay());
+const LEARNED_MS = START_MS + HISTORY_DAYS * DAY_MS;
+/** Between polls while no alert is pending, and while one fires. */
+const QUIET_STEP_MS = 2 * STEP_MS;
+const FIRING_STEP_MS = 30 * MINUTE_MS;
+const ZONES = ['Europe/Copenhagen', 'America/New_York', 'Pacific/Auckland'];
 
-/** Returns when alerts fired for each library. */
-async function replay(): Promise<readonly Replayed[]> {
-  const alerts = readAlerts().filter(({ alert }) => given.alerts.includes(alert));
-  const metrics = new Set(
-    alerts.flatMap(({ expr }) => selectorsOf(expr).map(({ metric }) => metric)),
-  );
-  const scenario = SCENARIOS.find(({ name }) => name === given.scenario);
-  if (scenario === undefined) {
-    throw new Error(`There is no scenario ${given.scenario}`);
-  }
-  const storage = mkdtempSync(join(tmpdir(), 'alerts-replay-'));
-  try {
-    const customers: ReplayedCustomer[] = [];
-    for await (const customer of replayedCustomers(scenario, given, metrics)) {
-      customers.push(customer);
-    }
-    for (const chunk of chunks) {
-      await writeSamples(storage, customers, chunk);
-    }
-    const firings = await inPrometheus(storage, async (prometheus) => {
-      const all: LibraryFiring[] = [];
-      for (const alert of alerts) {
-        all.push(...(await firingsOf(prometheus, alert)));
-      }
-      return all;
-    });
-    return customers.flatMap(({ customer, libraries }) =>
-      libraries.map((library) => ({
-        visitsPerDay: library.visitsPerDay,
-        fault: library.fault,
-        faultSeconds: library.faultSeconds,
-        endSeconds: library.endSeconds,
-        openSecondsOfDay: library.openSecondsOfDay,
-        firings: firings
-          .filter((firing) => firing.customer === customer && firing.branch === library.branch)
-          .map((firing) => sinceFault(library, firing)),
-      })),
-    );
-  } finally {
-    rmSync(storage, { recursive: true });
-  }
-}
-
-function sinceFault(
-  { fault, faultSeconds, openSeconds, visitors }: ReplayedLibrary,
-  { alert, fromSeconds, toSeconds }: LibraryFiring,
-): Firing {
-  return {
+const RULES = readAlerts()
+  .filter(({ alert }) => ALERTS.includes(alert))
+  .map(({ alert, expr, ...rule }) => ({
     alert,
-    fromSeconds,
-    toSeconds,
-    openSeconds: fault === undefined ? NaN : openSeconds(faultSeconds, fromSeconds),
-    visitors: fault === undefined ? NaN : visitors(faultSeconds, fromSeconds),
+    kinds: new RegExp(`^(${/problem=~?"(.*)"/.exec(expr)?.[1] ?? 'none'})$`),
+    forMs: parseDuration(rule.for ?? '0') ?? NaN,
+    keepMs: parseDuration(rule.keep_firing_for ?? '0') ?? NaN,
+    /** Of a comparison of two gauges: fewer than this share of what is usual, where so many are. */
+    below: /< ([\d.]+) \*.*>= (\d+)/s.exec(expr)?.slice(1).map(Number),
+  }));
+const [SHARE = NaN, USUAL = NaN] = RULES.flatMap(({ below = [] }) => below);
+
+parentPort?.on('message', (job: Job) => parentPort?.postMessage(replay(job)));
+
+function replay({ scenario: name, seed, number, libraries: count }: Job): readonly Replayed[] {
+  const scenario = SCENARIOS.find((one) => one.name === name) ?? YEAR;
+  const timezone = ZONES[number % ZONES.length] ?? 'UTC';
+  const libraries: Library[] = [];
+  for (let i = number * scenario.branches; libraries.length < scenario.branches && i < count; i++) {
+    libraries.push(drawLibrary(scenario, seed, [i, i / Math.max(1, count - 1)], timezone));
+  }
+  const counts = libraries.map((library) => countLibrary(scenario, library));
+  const calendar = new Calendar(new Zone(timezone), { hour: 4, minute: 0 });
+  const customer = { scenario, calendar, number, libraries };
+  const well = firingsOf(customer, counts, [START_MS, END_MS]);
+  const random = seededRandom(number);
+  return libraries.flatMap((library, i) => {
+    const faults = scenario.faults.filter(
+      (fault) => fault !== ONE_DOOR || (counts[i]?.doors.length ?? 0) > 1,
+    );
+    return [
+      { ...describe(library), fault: undefined, faultMs: LEARNED_MS, firings: well[i] ?? [] },
+      ...faults.map((fault) => replayFault(customer, counts, i, fault, random)),
+    ];
+  });
+}
+
+function describe({
+  visitsPerDay,
+  opening,
+}: Library): Pick<Replayed, 'visitsPerDay' | 'openMsOfDay'> {
+  const days = new Set(opening.flatMap(({ weekdays }) => weekdays)).size;
+  const minutes = opening.reduce(
+    (sum, { weekdays, fromMinute, toMinute }) => sum + weekdays.length * (toMinute - fromMinute),
+    0,
+  );
+  return { visitsPerDay, openMsOfDay: (minutes * MINUTE_MS) / days };
+}
+
+function replayFault(
+  customer: SimulatedCustomer,
+  counts: readonly LibraryCounts[],
+  place: number,
+  fault: string,
+  random: Random,
+): Replayed {
+  const [library, well] = [customer.libraries[place], counts[place]];
+  if (library === undefined || well === undefined) {
+    throw new Error('expected a library');
+  }
+  const spareMs = END_MS - LEARNED_MS - (FAULT_DAYS + 7) * DAY_MS;
+  let faultMs = LEARNED_MS + STEP_MS * Math.floor((random.next() * spareMs) / STEP_MS);
+  while (!isOpenAt(library, faultMs)) {
+    faultMs += STEP_MS;
+  }
+  const faulty = counts.with(place, withFault(well, fault, faultMs));
+  const span: readonly [number, number] = [faultMs - DAY_MS, faultMs + FAULT_DAYS * DAY_MS];
+  const [came] = fault === 'dead logins' ? well.logins : well.people;
+  const firings = firingsOf(customer, faulty, span, { place, fault, faultMs })[place] ?? [];
+  return {
+    ...describe(library),
+    fault,
+    faultMs,
+    firings: firings.map((firing) => ({
+      ...firing,
+      openMs: openMs(library, faultMs, firing.fromMs),
+      missed: between(came ?? new Int32Array(), faultMs, firing.fromMs),
+    })),
   };
 }
 
-/** Makes a block of the samples of a chunk. */
-async function writeSamples(
-  storage: string,
-  customers: readonly ReplayedCustomer[],
-  { fromSeconds, toSeconds }: Chunk,
-): Promise<void> {
-  const file = join(storage, `${fromSeconds}.om`);
-  for (const { customer, series, firstStep } of customers) {
-    for (const [metric, values] of series) {
-      const name = metric.replace('{', `{customer="${customer}",`).replace(',}', '}');
-      let text = '';
-      for (let seconds = fromSeconds; seconds < toSeconds; seconds += STEP_SECONDS) {
-        const value = values[(seconds - START_SECONDS) / STEP_SECONDS - firstStep] ?? NaN;
-        if (!Number.isNaN(value)) {
-          text += `${name} ${value} ${seconds}\n`;
-        }
-      }
-      appendFileSync(file, text);
-    }
+function openMs(library: Library, fromMs: number, toMs: number): number {
+  let sum = 0;
+  for (let atMs = fromMs; atMs < toMs; atMs += STEP_MS) {
+    sum += isOpenAt(library, atMs) ? STEP_MS : 0;
   }
-  appendFileSync(file, '# EOF\n');
-  await createBlocks(['openmetrics', '--quiet', file, storage]);
-  rmSync(file);
+  return sum;
 }
 
-async function inPrometheus<Result>(
-  storage: string,
-  use: (prometheus: Prometheus) => Promise<Result>,
-): Promise<Result> {
-  const prometheus = await startPrometheus(
-    {},
-    {
-      storage,
-      flags: [
-        '--query.max-samples=500000000',
-        '--query.timeout=10m',
-        // A value that is absent is not seen any more one step later.
-        `--query.lookback-delta=${STEP_SECONDS - 1}s`,
-        // No compaction.
-        `--storage.tsdb.min-block-duration=${BLOCK_HOURS}h`,
-        `--storage.tsdb.max-block-duration=${BLOCK_HOURS}h`,
-      ],
-    },
-  );
-  try {
-    return await use(prometheus);
-  } finally {
-    await prometheus.stop();
-  }
-}
-
-/** When an alert fires, by its `for` and `keep_firing_for`. */
-async function firingsOf(
-  { url }: Prometheus,
-  { alert, expr, for: pending, keep_firing_for: keep }: Alert,
-): Promise<readonly LibraryFiring[]> {
-  const parts: z.infer<typeof SERIES>[] = [];
-  for (const { fromSeconds, toSeconds } of chunks) {
-    const body = new URLSearchParams({
-      query: expr,
-      start: `${fromSeconds}`,
-      end: `${toSeconds - 1}`,
-      step: `${STEP_SECONDS}`,
+/** Returns when alerts fired for each library. It polls where anything may change. */
+function firingsOf(
+  { scenario, calendar, number, libraries }: SimulatedCustomer,
+  counts: readonly LibraryCounts[],
+  [fromMs, toMs]: readonly [number, number],
+  sought?: { readonly place: number; readonly fault: string; readonly faultMs: number },
+): readonly (readonly Firing[])[] {
+  const hasHours = (number + Math.floor(number / 4)) % 2 === 0;
+  const isBranch = scenario.branches > 1;
+  const sites = counts.map((counted, i) => {
+    // With days off, 24/7 is ambiguous.
+    const text = openingHoursText(libraries[i]?.opening ?? []).replace('24/7', 'Mo-Su 00:00-24:00');
+    const hours = hasHours
+      ? parseOpeningHours(text + announcedDays(scenario), undefined)
+      : undefined;
+    return new PolledSite({
+      calendar,
+      openingHours: hours,
+      counts: counted,
+      lagMs: scenario.lagMinutes(number) * MINUTE_MS,
+      stepMs: isBranch ? QUARTER_MS : MINUTE_MS,
     });
-    const response = await fetch(`${url}/api/v1/query_range`, { method: 'POST', body });
-    if (!response.ok) {
-      throw new Error(`Prometheus refuses ${expr}: ${await response.text()}`);
-    }
-    parts.push(...MATRIX.parse(await response.json()).data.result);
-  }
-  // As for Prometheus, the name of the metric is no label of the alert.
-  const bySeries = Map.groupBy(parts, ({ metric }) => JSON.stringify({ ...metric, __name__: '' }));
-  return [...bySeries.values()].flatMap((series) => {
-    const { customer = '', branch = '' } = series[0]?.metric ?? {};
-    const times = series.flatMap(({ values }) => values.map(([seconds]) => seconds));
-    const firings: LibraryFiring[] = [];
-    let [since, before] = [NaN, NaN];
-    for (const seconds of times.toSorted((a, b) => a - b)) {
-      since = seconds - before === STEP_SECONDS ? since : seconds;
-      before = seconds;
-      const toSeconds = seconds + secondsOf(keep);
-      const last = firings.at(-1);
-      if (last !== undefined && seconds <= last.toSeconds + STEP_SECONDS) {
-        last.toSeconds = toSeconds;
-      } else if (seconds - since >= secondsOf(pending)) {
-        firings.push({ alert, customer, branch, fromSeconds: seconds, toSeconds });
-      }
-    }
-    return firings;
   });
+  const states = sites.map(() => new AlertStates());
+  const { finds = '' } = FAULTS[sought?.fault ?? ''] ?? {};
+  let [polledMs, dayMs] = [0, 0];
+  for (let atMs = fromMs; atMs < toMs; atMs += STEP_MS) {
+    const { startMs } = calendar.dayAt(atMs);
+    const isFound = sought && states[sought.place]?.firings.some(({ alert }) => alert === finds);
+    if (isFound === true && scenario !== YEAR) {
+      break;
+    }
+    const isFiring = states.some((one) => one.isFiring);
+    const isDue =
+      startMs !== dayMs ||
+      states.some(({ isPending }) => isPending) ||
+      (isFiring && atMs - polledMs >= FIRING_STEP_MS) ||
+      ((!isFiring || isFound === false) &&
+        atMs - polledMs >= QUIET_STEP_MS &&
+        sites.some((site) => site.mayChange(atMs, { share: SHARE, usual: USUAL })));
+    if (isDue) {
+      sites.forEach((site) => site.poll(atMs));
+      const loginMs = Math.max(...sites.map((site) => site.loginMsAt(atMs)));
+      sites.forEach((site, i) => {
+        const others = isBranch ? sites.toSpliced(i, 1) : undefined;
+        states[i]?.take(presentAt(site, atMs, others, loginMs), atMs);
+      });
+      [polledMs, dayMs] = [atMs, startMs];
+    }
+  }
+  return states.map(({ firings }) => firings);
+}
+
+type Present = readonly [rule: (typeof RULES)[number], kind: string];
+
+/** Returns what an alert is true for. */
+function presentAt(
+  site: PolledSite,
+  atMs: number,
+  others: readonly PolledSite[] | undefined,
+  loginMs: number,
+): readonly Present[] {
+  const { problems, enteredHour = 0, usual } = site.metricsAt(atMs, others, loginMs);
+  const all = others === undefined ? [...problems, ...site.problemsOfCustomerAt(atMs)] : problems;
+  const { entriesLastHour = 0 } = usual ?? {};
+  const isBelow =
+    enteredHour > 0 &&
+    enteredHour < SHARE * entriesLastHour &&
+    entriesLastHour >= USUAL &&
+    [0, 0.5, 1].every((hours) => site.isOpenAt(atMs - hours * HOUR_MS) !== false);
+  return RULES.flatMap((rule): readonly Present[] =>
+    rule.below === undefined
+      ? all.filter(({ kind }) => rule.kinds.test(kind)).map(({ kind }) => [rule, kind])
+      : isBelow
+        ? [[rule, '']]
+        : [],
+  );
+}
+
+/** The alerts of a library, by `for` and `keep_firing_for`. */
+class AlertStates {
+  readonly firings: Firing[] = [];
+  readonly #last = new Map<string, Firing>();
+  #since: ReadonlyMap<string, number> = new Map();
+  isPending = false;
+  isFiring = false;
+
+  take(present: readonly Present[], atMs: number): void {
+    const before = this.#since;
+    this.isPending = false;
+    this.isFiring = false;
+    this.#since = new Map(
+      present.map(([{ alert, forMs, keepMs }, kind]) => {
+        const key = alert + kind;
+        const sinceMs = before.get(key) ?? atMs;
+        const last = this.#last.get(key);
+        if (last !== undefined && (last.fromMs >= sinceMs || atMs <= last.toMs)) {
+          last.toMs = atMs + keepMs;
+          this.isFiring = true;
+        } else if (atMs - sinceMs >= forMs) {
+          const firing = { alert, fromMs: atMs, toMs: atMs + keepMs };
+          this.#last.set(key, firing);
+          this.firings.push(firing);
+        } else {
+          this.isPending = true;
+        }
+        return [key, sinceMs];
+      }),
+    );
+  }
 }

@@ -15,7 +15,7 @@ import type { Health } from './totals/health.ts';
  * The thresholds. False alarms a library and year, and delays, were measured on 150 simulated libraries over a
  * year; docs/alerts.md has the tables.
  */
-const LIMITS = {
+export const LIMITS = {
   /** Polls. One or two fail by chance; after five, values are five minutes old. */
   failedPolls: 5,
   /** Three polls confirm values, so an interval of up to five minutes causes no problem. */
@@ -251,7 +251,7 @@ export interface DeviceFacts {
   readonly share: number;
   /** Its exported total minus the service's. */
   readonly excess: number;
-  /** Opening time since it counted last. */
+  /** Opening time from its last count to the building's last one. */
   readonly openMs: number;
   /** Its share of the entries and exits of the building since then. */
   readonly passes: number;

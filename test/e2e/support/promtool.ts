@@ -8,7 +8,7 @@ import type { InputSeries } from '../../prometheus/scenario.ts';
 import { debianProgram, finished, outcomeOf } from './processes.ts';
 
 /** The longest block of docs/backfill.md. */
-export const BLOCK_HOURS = 162;
+const BLOCK_HOURS = 162;
 
 export interface Expectation {
   readonly expr: string;
@@ -89,7 +89,7 @@ export async function recordMonths(
 }
 
 /** Runs `promtool tsdb create-blocks-from` in the current folder. */
-export async function createBlocks(args: readonly string[]): Promise<void> {
+async function createBlocks(args: readonly string[]): Promise<void> {
   const longest = `--max-block-duration=${BLOCK_HOURS}h`;
   const promtool = debianProgram('/usr/bin/promtool');
   await finished(promtool, ['tsdb', 'create-blocks-from', longest, ...args]);
