@@ -9,7 +9,8 @@ import { CountedDays } from '../../src/counting/past/counted-days.ts';
 import { createPast, daysBefore } from '../../src/counting/past/past.ts';
 import { usualLogins } from '../../src/counting/past/usual.ts';
 import { LIMITS, problemsOfCustomer } from '../../src/counting/problems.ts';
-import type { DeviceFacts, Problem } from '../../src/counting/problems.ts';
+import type { SiteDevice } from '../../src/counting/devices.ts';
+import type { Problem } from '../../src/counting/problems.ts';
 import { stepsUntil } from '../../src/counting/rows/day-counts.ts';
 import type { CountsToday, DayCounts } from '../../src/counting/rows/day-counts.ts';
 import { Site } from '../../src/counting/site.ts';
@@ -122,7 +123,7 @@ export class PolledSite {
       isCurrent: true,
       loginMs,
       others: others?.map((one) => one.#site.days.lastSeenAt(atMs)),
-      devices: this.#devicesAt(atMs),
+      silences: this.#site.silencesOf(this.#devicesAt(atMs)),
     });
   }
 
@@ -150,18 +151,18 @@ export class PolledSite {
     return problemsOfCustomer(facts, atMs, []).problems;
   }
 
-  #devicesAt(atMs: number): readonly DeviceFacts[] {
+  #devicesAt(atMs: number): readonly SiteDevice[] {
     const { calendar, counts, lagMs } = this.#simulated;
     const { startMs } = calendar.periodAt(atMs);
     const all = sumOf(counts.people, startMs, atMs - lagMs);
     const several = counts.doors.length > 1 ? counts.doors : [];
-    return several.flatMap((door) => {
+    return several.flatMap((door, i) => {
       const lastMs = this.#roseMs(door, atMs);
       const share = sumOf(door, startMs, atMs - lagMs) / Math.max(1, all);
       // Others are not silent.
       return atMs - lastMs < LIMITS.silentDeviceOpenMs
         ? []
-        : (this.#site.silenceOf({ key: '', lastMs, untilMs: atMs, share, excess: 0 }) ?? []);
+        : [{ key: String(i), lastMs, untilMs: atMs, share, excess: 0 }];
     });
   }
 

@@ -190,7 +190,9 @@ export class Site {
     return new Map(
       devices.map(({ key, lastMs, untilMs, share, excess }) => {
         const counts = countedSince(past, today, lastMs, untilMs);
-        const openMs = openTime(past, lastMs, untilMs);
+        // While the others count, too: after closing early, nobody does.
+        const openUntilMs = Math.min(untilMs, this.days.lastSeenAt(untilMs) ?? untilMs);
+        const openMs = openTime(past, lastMs, openUntilMs);
         const passes = share * grandTotal(counts);
         const people = share * Math.max(countOf(counts, 0), countOf(counts, 1));
         return [key, { lastMs, share, excess, openMs, passes, people }];

@@ -510,6 +510,27 @@ describe('a building that counts nobody', () => {
     ]);
   });
 
+  test('has no silent device after a day that ended soon after its last count', () => {
+    const library = started(TODAY);
+    library.breakdowns.configure(['device']);
+    for (const [minute, entries] of [
+      [300, 80],
+      [720, 200],
+    ] as const) {
+      poll(library, minute, passes(240, 330, [150, 150]));
+      const byDevice = new Map([
+        ['front', [entries, entries]],
+        ['side', [30, 30]],
+      ]);
+      const atMs = TODAY.startMs + minute * MINUTE_MS;
+      const counts = { totals: byDevice, today: byDevice, droppedKeys: 0 };
+      const snapshot = { period: NOVEMBER, day: TODAY, atMs, ...counts };
+      const state = { ...INITIAL_BREAKDOWN, snapshot };
+      library.breakdownSucceeded('device', { state, result: 'accepted' }, atMs);
+    }
+    expect(problemsOf(library, 720, TODAY).problems).toEqual([]);
+  });
+
   test('is not judged while polls fail, nor before the first poll', () => {
     const library = started(TODAY);
     expect(problemsOf(library, 0, TODAY)).toMatchObject({ problems: [], isTrusted: undefined });
