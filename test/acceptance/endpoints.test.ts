@@ -47,8 +47,8 @@ beforeAll(async () => {
     await untilUp(stream, 1);
   }
   await exact(daemon, riverside);
-  await eventually(async () => {
-    expect((await daemon.scrape()).all('library_device_info')).not.toEqual([]);
+  await vi.waitUntil(async () => (await daemon.scrape()).all('library_device_info').length > 0, {
+    timeout: 60_000,
   });
 });
 
