@@ -162,7 +162,7 @@ export class PolledSite {
       // Others are not silent.
       return atMs - lastMs < LIMITS.silentDeviceOpenMs
         ? []
-        : [{ key: String(i), lastMs, untilMs: atMs, share, excess: 0 }];
+        : [{ key: String(i), lastMs, untilMs: atMs, people: 0, share, excess: 0 }];
     });
   }
 
