@@ -290,9 +290,9 @@ describe('a silent door', () => {
     expect(problemsOf(await counted(), at(10, 30), share)).toEqual([expected, WORKS]);
   });
 
-  test('is one after three hours', async () => {
-    expect(problemsOf(await counted(), at(11, 0), 0.9)[0]).toEqual([['door_silent'], false, 30]);
-    expect(problemsOf(await counted(), at(11, 1), 0.9)[0]).toEqual(WORKS);
+  test('is one after three hours in which others count, here until 13:45', async () => {
+    expect(problemsOf(await counted(), at(10, 45), 0.9)[0]).toEqual([['door_silent'], false, 32]);
+    expect(problemsOf(await counted(), at(10, 46), 0.9)[0]).toEqual(WORKS);
   });
 
   test('is none where the branch is closed', async () => {
