@@ -96,7 +96,7 @@ function insideOverTime() {
 }
 
 function branches() {
-  const ratio = { ...theme.COLOURED, decimals: 2, thresholds: RATIOS };
+  const ratio = { ...theme.COLOURED, unit: 'none', decimals: 2, thresholds: RATIOS };
   return table({
     title: 'Branches',
     description: 'Ratio: entries counted for each exit counted, in 28 days. Red: a tenth off.',

@@ -9,10 +9,11 @@ const LOGINS = `customer_month:library_logins:total{${RECORDED}}[$__range]`;
 const MISSED = `customer_branch_month:library_people_missed:max{${RECORDED}}[$__range]`;
 /** The same day of the same month. */
 const A_YEAR_AGO = ' offset 365d';
+/** Recordings. */
+const A_DAY = 12;
 /** Fewer are no gap in a month, and are often by chance in a small branch. */
 const MANY = 50;
-const SOURCE =
-  'Recorded once an hour, until the last hour of the month. The command `report` has the exact totals.';
+const SOURCE = 'Recorded every two hours of the month. The command `report` has the exact totals.';
 const LABELS = { month: 'Month', customer: 'Library', name: 'Branch', branch: '' };
 
 /** The whole dashboard, as its file has it. */
@@ -24,10 +25,10 @@ export function libraryStatistics() {
     refresh: '15m',
     variables: ANY_LIBRARIES,
     rows: [
-      [5, [againstLastYear('Entries'), againstLastYear('Logins')]],
       [9, [byMonth('Entries by month', ENTRIES)]],
       [9, [byMonth('Logins by month', LOGINS)]],
       [12, [ofBranches()]],
+      [5, [againstLastYear('Entries'), againstLastYear('Logins')]],
       [7, [incomplete()]],
     ],
   });
@@ -65,7 +66,7 @@ function ofBranches() {
     labels: LABELS,
     queries: [
       ['Entries', named(`max_over_time(${ENTRIES})`)],
-      ['Days recorded', `count_over_time(${ENTRIES}) / 24`],
+      ['Days recorded', `count_over_time(${ENTRIES}) / ${A_DAY}`],
     ],
     sortBy: ['Month desc', 'Library', 'Branch'],
   });

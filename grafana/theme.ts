@@ -97,7 +97,7 @@ export const FILLED: Looks = { 'custom.cellOptions': { type: 'color-background',
 const PROBLEM: Looks = {
   ...FILLED,
   mappings: [words(Object.fromEntries(Object.entries(PROBLEMS).map(wordsOf))), forNone('–')],
-  'custom.minWidth': 220,
+  'custom.minWidth': 160,
   links: [{ title: 'What to do', url: `${RUNBOOKS_URL}#\${__value.raw}`, targetBlank: true }],
 };
 

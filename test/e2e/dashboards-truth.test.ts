@@ -179,30 +179,28 @@ function past(): readonly Line[] {
   ];
 }
 
-/** Recordings of two months and three sites, once an hour; of one branch only the first days of October. */
+/** Recordings of two months and three sites, every two hours; of one branch only the first days of October. */
 function months(): readonly Line[] {
   const sites = [
     'customer="well"',
     'customer="branched",branch="20"',
     'customer="branched",branch="21"',
   ];
-  return [
-    ['2026-10', Date.UTC(2026, 9, 1, 4), 31] as const,
-    ['2026-11', Date.UTC(2026, 10, 1, 4), 22] as const,
-  ].flatMap(([month, startMs, days]) =>
+  const spans = [
+    ['2026-10', Date.UTC(2026, 9, 1, 4), [31, 31, 10]],
+    ['2026-11', Date.UTC(2026, 10, 1, 4), [22, 22, 22]],
+  ] as const;
+  return spans.flatMap(([month, startMs, days]) =>
     sites.flatMap((site, i) =>
-      Array.from(
-        { length: 24 * (month === '2026-10' && i === 2 ? 10 : days) },
-        (_, hour): Line[] => {
-          const atMs = startMs + hour * HOUR_MS;
-          const labels = `{${site},month="${month}"}`;
-          const missed = month === '2026-10' && i === 1 && hour < 20 ? 5 * hour : 0;
-          return [
-            [atMs, `customer_branch_month:library_people_entered:total${labels}`, (i + 1) * hour],
-            [atMs, `customer_branch_month:library_people_missed:max${labels}`, missed],
-          ];
-        },
-      ).flat(),
+      Array.from({ length: 12 * (days[i] ?? 0) }, (_, n): Line[] => {
+        const atMs = startMs + 2 * n * HOUR_MS;
+        const labels = `{${site},month="${month}"}`;
+        const missed = month === '2026-10' && i === 1 && n < 20 ? 5 * n : 0;
+        return [
+          [atMs, `customer_branch_month:library_people_entered:total${labels}`, (i + 1) * n],
+          [atMs, `customer_branch_month:library_people_missed:max${labels}`, missed],
+        ];
+      }).flat(),
     ),
   );
 }
@@ -420,12 +418,12 @@ test('the recordings have the totals of the running month', async () => {
 test('months are their last recordings, those of branches have their names and missing counts', async () => {
   const total = ['statistics', 'Entries by month'] as const;
   const october = { month: '2026-10' };
-  const hours = 31 * 24 - 1;
-  expect(await valueOf(total, YEAR, { ...WELL, ...october })).toBe(hours);
+  const last = 31 * 12 - 1;
+  expect(await valueOf(total, YEAR, { ...WELL, ...october })).toBe(last);
   const branched = { customer: 'branched', ...october };
-  expect(await valueOf(total, YEAR, branched)).toBe(2 * hours + 3 * (10 * 24 - 1));
+  expect(await valueOf(total, YEAR, branched)).toBe(2 * last + 3 * (10 * 12 - 1));
   const entries = ['statistics', 'Months of branches', 'Entries'] as const;
-  expect(await valueOf(entries, YEAR, { ...branched, name: 'Centre' })).toBe(2 * hours);
+  expect(await valueOf(entries, YEAR, { ...branched, name: 'Centre' })).toBe(2 * last);
   const days = ['statistics', 'Months of branches', 'Days recorded'] as const;
   expect(await valueOf(days, YEAR, { ...branched, branch: '21' })).toBe(10);
   const missing = await valuesOf(['statistics', 'Months with missing counts'], YEAR);
