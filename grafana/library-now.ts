@@ -40,7 +40,7 @@ function level() {
       ['closed', `max(${CLOSED})`, { mappings: [theme.words({ 0: ['Closed', theme.ON_GREY] })] }],
     ],
     defaults: {
-      mappings: [...LEVELS, theme.forNone(noValue)],
+      mappings: [...LEVELS, theme.forNone(noValue, theme.ON_GREY)],
       thresholds: theme.steps(theme.ON_GREY),
     },
     options: { textMode: 'value', colorMode: 'background_solid' },

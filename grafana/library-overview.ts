@@ -58,7 +58,10 @@ function problems() {
     description: 'Rows of Needs attention.',
     queries: [['problems', `count(${PROBLEMS}) or 0 * count(library_site_info{${OF}})`]],
     defaults: {
-      mappings: [theme.words({ 0: ['none', 'transparent'] }), theme.NOT_KNOWN],
+      mappings: [
+        theme.words({ 0: ['none', 'transparent'] }),
+        theme.forNone('not known', 'transparent'),
+      ],
       thresholds: theme.steps('transparent', [1, theme.ON_RED]),
     },
     options: { colorMode: 'background_solid' },

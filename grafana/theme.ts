@@ -49,8 +49,8 @@ export function words(list: Words) {
 }
 
 /** Text in place of no value. Without a colour it would have that of a value. */
-export function forNone(text: string) {
-  const result = { text, color: 'text', index: 99 };
+export function forNone(text: string, color = 'text') {
+  const result = { text, color, index: 99 };
   return { type: 'special', options: { match: 'null', result } };
 }
 
