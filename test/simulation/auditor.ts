@@ -17,6 +17,7 @@ import { createEstimateAuditor } from './estimate-auditor.ts';
 import { isHoliday } from './holidays.ts';
 import { DAY_STARTS_AT, mayOccur, mayLackRows, SAME_PERIOD_MS } from './tolerances.ts';
 import { createOccupancyAuditor } from './occupancy-auditor.ts';
+import { createProblemAuditor } from './problem-auditor.ts';
 import { Scrape } from './scrape.ts';
 
 /** What all auditors are given. */
@@ -70,6 +71,7 @@ export function createAuditor(
   const estimates = createEstimateAuditor(context);
   const breakdowns = createBreakdownAuditor(context);
   const branches = createBranchAuditor(context);
+  const problems = createProblemAuditor(context);
   const secret = new RegExp(`secret-of-${environment.seed}|simulated\\.[0-9a-f]{8}|Bearer `);
   const mayStep = mayOccur(environment, 'clock steps');
   /** Last text by exporter; one that has not changed is not audited again on the same day. */
@@ -117,8 +119,13 @@ export function createAuditor(
     }
   }
 
-  /** Checks what must hold at every moment. */
-  function audit(exporter: string, text: string | undefined, aheadMs: number): void {
+  /** Checks what must hold at every moment. `page` renders the status page. */
+  function audit(
+    exporter: string,
+    text: string | undefined,
+    aheadMs: number,
+    page: () => string,
+  ): void {
     if (aheadMs !== 0) {
       clockWrongMs.set(exporter, clock.nowMs());
     }
@@ -147,6 +154,10 @@ export function createAuditor(
       if (audits % BRANCHES_EVERY === 0) {
         branches.audit(of, false);
       }
+      problems.audit(of);
+    }
+    if (isThorough) {
+      problems.auditPage(exporter, new Scrape(text), page());
     }
   }
 

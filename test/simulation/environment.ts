@@ -41,6 +41,13 @@ export const INCIDENT_KINDS = [
 ] as const;
 export type IncidentKind = (typeof INCIDENT_KINDS)[number];
 
+/** Doors that count nobody, or one direction alone. */
+export interface DeadDoors {
+  readonly fromMs: number;
+  readonly toMs: number;
+  readonly counts: readonly [entries: 0 | 1, exits: 0 | 1];
+}
+
 /** What only months can show. */
 export interface LongRun {
   /** At the end of each, faults stop until the counters must be the service's totals. */
@@ -78,6 +85,8 @@ export interface Environment {
   readonly faultKinds: readonly FaultKind[];
   readonly incidentsPerHour: number;
   readonly incidents: readonly IncidentKind[];
+  /** What the doors of the first library count within a time; of its first branch, if it has branches. */
+  readonly deadDoors?: DeadDoors;
   /** Libraries close on public holidays, and most of them have opening hours. */
   readonly long?: LongRun;
 }
@@ -134,6 +143,9 @@ const LONG_DRAWS = 0x10f6;
 /** Makes the draw of `service.key_times` independent of all others. */
 const KEY_DRAWS = 0x6b657;
 const WRONG_KEY_TIMES_SHARE = 0.1;
+/** Share of environments in which doors die, and what makes its draws independent of all others. */
+const DEAD_DOORS_SHARE = 0.4;
+const DOOR_DRAWS = 0xd00d;
 
 /** With many polls and branches, a day is slow: few last so long. */
 const VISITED_DAYS = [0.2, 0.2, 0.2, 0.3, 0.3, 0.5];
@@ -221,14 +233,34 @@ export function drawEnvironment(seed: number): Environment {
   // With few rows in a response, a poll takes so many requests that two exporters exceed a strict limit.
   const isTooMuch = environment.exporters > 1 && drawn.forced.limit <= MAX_SMALL_ROWS;
   const rateLimit = isTooMuch ? undefined : environment.conventions.rateLimit;
-  return withBranches({
-    ...environment,
-    conventions: { ...environment.conventions, rateLimit },
-    requestTimes,
-    keyTimes: drawKeyTimes(seed, drawn),
-    branches: 0,
-    namesBranches: false,
-  });
+  return drawDeadDoors(
+    withBranches({
+      ...environment,
+      conventions: { ...environment.conventions, rateLimit },
+      requestTimes,
+      keyTimes: drawKeyTimes(seed, drawn),
+      branches: 0,
+      namesBranches: false,
+    }),
+  );
+}
+
+/** Draws when doors die, and what they count still. */
+function drawDeadDoors(environment: Environment): Environment {
+  const random = seededRandom(environment.seed ^ DOOR_DRAWS);
+  const { startMs, days } = environment;
+  if (random.next() >= DEAD_DOORS_SHARE) {
+    return environment;
+  }
+  const [from, length] = [random.next() / 2, random.next()];
+  const counts = pick(random, [
+    [0, 0],
+    [0, 0],
+    [0, 1],
+    [1, 0],
+  ] as const);
+  const fromMs = startMs + from * days * DAY_MS;
+  return { ...environment, deadDoors: { fromMs, toMs: fromMs + length * days * DAY_MS, counts } };
 }
 
 /** Draws the setting of `service.key_times`, which seldom does not fit. */
@@ -282,7 +314,9 @@ export function drawLongEnvironment(seed: number): Environment {
       },
     },
   };
-  return random.next() < SMALL_RESPONSES_SHARE ? environment : withoutSmallResponses(environment);
+  return drawDeadDoors(
+    random.next() < SMALL_RESPONSES_SHARE ? environment : withoutSmallResponses(environment),
+  );
 }
 
 /** Draws the branches of libraries that are polled by branch. Others stay as they are. */
@@ -411,15 +445,46 @@ export function serviceOf(environment: Environment, clock: Pick<Clock, 'nowMs'>)
     customers: visitsPerDay.map((visits, i) => ({
       clientId: `client-${i}`,
       clientSecret: `secret-of-${seed}-${i}`,
-      library: libraryOf(environment, 1_001 + i, {
-        name: `library-${i}`,
-        timezone,
-        visitsPerDay: visits,
-        ...(alwaysOpen ? { opening: ALWAYS_OPEN } : {}),
-        ...(environment.long ? { closedDays: holidaysAround(environment) } : {}),
-      }),
+      library: withDeadDoors(
+        environment,
+        i,
+        libraryOf(environment, 1_001 + i, {
+          name: `library-${i}`,
+          timezone,
+          visitsPerDay: visits,
+          ...(alwaysOpen ? { opening: ALWAYS_OPEN } : {}),
+          ...(environment.long ? { closedDays: holidaysAround(environment) } : {}),
+        }),
+      ),
     })),
   });
+}
+
+/** Returns a library with its dead doors, if it is the first one: all doors, or those of its first branch. */
+function withDeadDoors(
+  { deadDoors, branches }: Environment,
+  place: number,
+  library: Library,
+): Library {
+  if (deadDoors === undefined || place > 0) {
+    return library;
+  }
+  const { fromMs, toMs, counts } = deadDoors;
+  const [first] = library.branches;
+  const devices = library.devices.map((device): Device => {
+    const [works] = device.sensor;
+    const isMeant = branches === 0 || device.branchId === first?.id;
+    // Others have a fault of their own.
+    if (device.kind !== 'door' || !isMeant || works === undefined || device.sensor.length > 1) {
+      return device;
+    }
+    const [entries, exits] = [works.in.counted * counts[0], works.out.counted * counts[1]];
+    return {
+      ...device,
+      sensor: [works, sensorSetting(fromMs, entries, exits), { ...works, fromMs: toMs }],
+    };
+  });
+  return { ...library, devices };
 }
 
 /** Public holidays from the history that is read at the start to the end, as days since 1970-01-01. */

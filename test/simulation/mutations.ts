@@ -8,6 +8,9 @@ import type { AggregatedResponse, Aggregation, Row } from '../../src/base/model.
 import type { Config } from '../../src/config/types.ts';
 import type { BranchState, BranchTask } from '../../src/counting/branches/plan.ts';
 import type { BranchSites } from '../../src/counting/branches/sites.ts';
+import type { Customer } from '../../src/counting/customer.ts';
+import type { CustomerMetrics } from '../../src/counting/customer-metrics.ts';
+import type { Problem } from '../../src/counting/problems.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { StoredMark } from '../../src/counting/high-water-marks.ts';
 import type { Exchange } from '../../src/service/transport.ts';
@@ -28,6 +31,8 @@ export interface Mutation {
   readonly client?: (client: CustomerClient) => CustomerClient;
   readonly exchange?: (exchange: Exchange) => Exchange;
   readonly marks?: () => HighWaterMarks;
+  /** Is given a customer before it is polled, more than once. */
+  readonly customer?: (customer: Customer) => void;
   /** Is given the branches of a customer before they are polled, more than once. */
   readonly branches?: (branches: BranchSites) => void;
   /** Changes the windows of branches that were stored. */
@@ -237,7 +242,95 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     appliesTo: (environment) =>
       hasPromptBranches(environment) && environment.branches > 1 && mayOccur(environment, 'kill'),
   },
+  'dead doors not found': {
+    customer: withProblems((problems) => problems.filter(({ kind }) => kind !== 'nobody_counted')),
+    appliesTo: hasDeadDoors,
+  },
+  'problem of doors that does not end when somebody is counted': {
+    customer: withProblems((problems, _, before) => [
+      ...problems,
+      ...before.filter(({ kind }) => problems.every((one) => one.kind !== kind)),
+    ]),
+    appliesTo: hasDeadDoors,
+  },
+  'problem that begins when it is found': {
+    customer: withProblems((problems, nowMs, before) =>
+      problems.map(
+        (problem) =>
+          before.find(({ kind }) => kind === problem.kind) ?? { ...problem, sinceMs: nowMs },
+      ),
+    ),
+    appliesTo: hasDeadDoors,
+  },
+  'problems of the last poll but one shown by /metrics': {
+    scrape: (scrape) => {
+      let problems = '';
+      return () => {
+        const text = scrape();
+        const [old, now] = [problems, (text.match(PROBLEM_LINES) ?? []).join('')];
+        problems = now;
+        return text.replaceAll(PROBLEM_LINES, '').replace(/$/, old);
+      };
+    },
+    appliesTo: hasDeadDoors,
+  },
+  'nobody came before today': {
+    customer: (customer) => {
+      const read = customer.pastRead.bind(customer);
+      customer.pastRead = (stream, past) => {
+        const nobody = {
+          first: 0,
+          length: 0,
+          counts: new Uint8Array(),
+          sums: past.sums.map(() => 0),
+        };
+        read(stream, { ...past, ...nobody });
+      };
+    },
+    appliesTo: hasDeadDoors,
+  },
 };
+
+const PROBLEM_LINES = /^library_problem_start_timestamp_seconds.*\n/gm;
+
+/** Whether all doors of a building die for some hours in which people come. */
+function hasDeadDoors(environment: Environment): boolean {
+  const { deadDoors, startMs, days, visitsPerDay, breakdowns, intervalMs } = environment;
+  const { fromMs = 0, toMs = 0, counts = [1] } = deadDoors ?? {};
+  const endMs = Math.min(toMs, startMs + days * 24 * 60 * MINUTE_MS);
+  return (
+    counts.every((count) => count === 0) &&
+    endMs - fromMs > 4 * 60 * MINUTE_MS &&
+    (visitsPerDay[0] ?? 0) >= 200 &&
+    intervalMs <= QUARTER_MS &&
+    !breakdowns.includes('branch') &&
+    canAuditOccupancy(environment) &&
+    isExactAfterPoll(environment)
+  );
+}
+
+/** Changes the problems of a customer; `before` are those that were shown last. */
+function withProblems(
+  change: (
+    problems: readonly Problem[],
+    nowMs: number,
+    before: readonly Problem[],
+  ) => readonly Problem[],
+): (customer: Customer) => void {
+  const changed = new WeakSet<Customer>();
+  return (customer) => {
+    if (!changed.has(customer)) {
+      changed.add(customer);
+      let before: readonly Problem[] = [];
+      const metricsAt = customer.metricsAt.bind(customer);
+      customer.metricsAt = (nowMs): CustomerMetrics => {
+        const metrics = metricsAt(nowMs);
+        before = change(metrics.problems, nowMs, before);
+        return { ...metrics, problems: before };
+      };
+    }
+  };
+}
 
 function hasPromptBranches(environment: Environment): boolean {
   return environment.branches > 0 && canAuditBranches(environment) && isExactAfterPoll(environment);

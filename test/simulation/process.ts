@@ -12,6 +12,7 @@ import { LASTING_PROBLEMS } from '../../src/storage/lasting-problems.ts';
 import { Pasts } from '../../src/storage/pasts.ts';
 import type { StoredDay } from '../../src/storage/database.ts';
 import type { DaySource } from '../../src/storage/store.ts';
+import { renderStatusPage } from '../../src/web/status-page.ts';
 import { startExporter } from '../support/exporter-process.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 import type { Mutation } from './mutations.ts';
@@ -89,6 +90,7 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
         if (restored !== undefined && branches !== undefined) {
           branches.restore = (state) => restore?.(restored(state));
         }
+        mutation.customer?.(customer);
         pasts.restore(customer);
         rows.forEach((each) => each.restore(customer));
       },
@@ -96,7 +98,17 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
     function render(): string {
       return exporter.scrape();
     }
-    return { clock, exporter, writes, scrape: mutation.scrape?.(render) ?? render };
+    function page(): string {
+      const status = {
+        nowMs: clock.nowMs(),
+        customers: exporter.customers,
+        nextPollInMs: () => undefined,
+        failedReload: undefined,
+        stateFailure: undefined,
+      };
+      return renderStatusPage(status, '', '', new URLSearchParams());
+    }
+    return { clock, exporter, writes, page, scrape: mutation.scrape?.(render) ?? render };
   }
 
   return {
@@ -119,6 +131,8 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
     },
     /** /metrics; undefined while the process does not run. */
     scrape: () => running?.scrape(),
+    /** The status page; undefined while the process does not run. */
+    page: () => running?.page(),
   };
 }
 

@@ -323,7 +323,8 @@ export class Run {
     this.exporters.forEach((exporter, i) => {
       const text = isMissed ? undefined : exporter.scrape();
       this.#scrapes += isMissed ? 0 : 1;
-      this.auditor.audit(`exporter ${i}`, text, exporter.clock()?.aheadMs ?? 0);
+      const aheadMs = exporter.clock()?.aheadMs ?? 0;
+      this.auditor.audit(`exporter ${i}`, text, aheadMs, () => exporter.page() ?? '');
     });
   }
 
