@@ -118,17 +118,27 @@ export class PolledSite {
     return Math.ceil(shownMs / STEP_MS) * STEP_MS;
   }
 
-  metricsAt(atMs: number, others: readonly PolledSite[] | undefined, loginMs: number): SiteMetrics {
-    return this.#site.metricsAt(atMs, {
-      isCurrent: true,
-      loginMs,
-      others: others?.map((one) => one.#site.days.lastSeenAt(atMs)),
-      silences: this.#site.silencesOf(this.#devicesAt(atMs)),
-    });
+  /** `others` are when each other branch counted last; undefined without branches. */
+  metricsAt(atMs: number, others: readonly number[] | undefined, loginMs: number): SiteMetrics {
+    const silences = this.#site.silencesOf(this.#devicesAt(atMs));
+    return this.#site.metricsAt(atMs, { isCurrent: true, loginMs, others, silences });
   }
 
   isOpenAt(atMs: number): boolean | undefined {
     return this.#site.isOpenAt(atMs);
+  }
+
+  /** Returns when anybody was counted last. */
+  lastMsAt(atMs: number): number {
+    return this.#seenMs(this.#simulated.counts.people, atMs);
+  }
+
+  isToday(atMs: number): boolean {
+    return contains(this.#day, atMs);
+  }
+
+  get polledMs(): number {
+    return this.#polledMs;
   }
 
   /** Returns when somebody logged in last. */
@@ -182,19 +192,25 @@ export class PolledSite {
    * Whether a problem may begin: what is usual is about half of what it needs, or more. Elsewhere the judgement need
    * not be asked, which saves most of the time.
    */
-  mayChange(atMs: number, below: { readonly share: number; readonly usual: number }): boolean {
-    const { counts, lagMs, stepMs } = this.#simulated;
+  mayChange(
+    atMs: number,
+    others: readonly number[] | undefined,
+    loginMs: number,
+    below: { readonly share: number; readonly usual: number },
+  ): boolean {
+    const { counts, lagMs } = this.#simulated;
     const { people, logins, doors } = counts;
     const [entries = [], exits = []] = people.map((one) => [one]);
     const [entryMs, exitMs] = [this.#seenMs(entries, atMs), this.#seenMs(exits, atMs)];
     const lastMs = Math.max(entryMs, exitMs);
-    const loginMs = this.loginMsAt(atMs);
     const hour = this.#usual(entries, atMs - HOUR_MS, atMs);
     if (this.isOpenAt(atMs) === false && this.isOpenAt(atMs - HOUR_MS) === false) {
       return false;
     }
-    // Branches show each other that they are in use.
-    const isInUse = stepMs > MINUTE_MS || loginMs - lastMs >= LIMITS.loginLaterMs;
+    const counting = (others ?? []).filter((ms) => atMs - ms < LIMITS.otherBranchesMs);
+    const isInUse =
+      loginMs - lastMs >= LIMITS.loginLaterMs ||
+      (counting.length > 0 && 2 * counting.length >= (others?.length ?? 0));
     const passes = this.#usual(people, lastMs, atMs - HOUR_MS);
     return (
       (isInUse && SLACK + passes >= LIMITS.missedPassesInUse) ||

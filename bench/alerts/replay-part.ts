@@ -133,7 +133,7 @@ function replayFault(
   const faulty = counts.with(place, withFault(well, fault, faultMs));
   const span: readonly [number, number] = [faultMs - DAY_MS, faultMs + FAULT_DAYS * DAY_MS];
   const [came] = fault === 'dead logins' ? well.logins : well.people;
-  const firings = firingsOf(customer, faulty, span, { place, fault, faultMs })[place] ?? [];
+  const firings = firingsOf(customer, faulty, span, { place, fault })[place] ?? [];
   return {
     ...describe(library),
     fault,
@@ -159,7 +159,7 @@ function firingsOf(
   { scenario, calendar, number, libraries }: SimulatedCustomer,
   counts: readonly LibraryCounts[],
   [fromMs, toMs]: readonly [number, number],
-  sought?: { readonly place: number; readonly fault: string; readonly faultMs: number },
+  sought?: { readonly place: number; readonly fault: string },
 ): readonly (readonly Firing[])[] {
   const hasHours = (number + Math.floor(number / 4)) % 2 === 0;
   const isBranch = scenario.branches > 1;
@@ -179,29 +179,28 @@ function firingsOf(
   });
   const states = sites.map(() => new AlertStates());
   const { finds = '' } = FAULTS[sought?.fault ?? ''] ?? {};
-  let [polledMs, dayMs] = [0, 0];
   for (let atMs = fromMs; atMs < toMs; atMs += STEP_MS) {
-    const { startMs } = calendar.dayAt(atMs);
     const isFound = sought && states[sought.place]?.firings.some(({ alert }) => alert === finds);
     if (isFound === true && scenario !== YEAR) {
       break;
     }
-    const isFiring = states.some((one) => one.isFiring);
-    const isDue =
-      startMs !== dayMs ||
-      states.some(({ isPending }) => isPending) ||
-      (isFiring && atMs - polledMs >= FIRING_STEP_MS) ||
-      ((!isFiring || isFound === false) &&
-        atMs - polledMs >= QUIET_STEP_MS &&
-        sites.some((site) => site.mayChange(atMs, { share: SHARE, usual: USUAL })));
-    if (isDue) {
-      sites.forEach((site) => site.poll(atMs));
-      const loginMs = Math.max(...sites.map((site) => site.loginMsAt(atMs)));
-      sites.forEach((site, i) => {
-        const others = isBranch ? sites.toSpliced(i, 1) : undefined;
-        states[i]?.take(presentAt(site, atMs, others, loginMs), atMs);
-      });
-      [polledMs, dayMs] = [atMs, startMs];
+    const seenMs = isBranch ? sites.map((site) => site.lastMsAt(atMs)) : [];
+    const loginMs = Math.max(...sites.map((site) => site.loginMsAt(atMs)));
+    for (const [i, site] of sites.entries()) {
+      const state = states[i] ?? new AlertStates();
+      const others = isBranch ? seenMs.toSpliced(i, 1) : undefined;
+      const sinceMs = atMs - site.polledMs;
+      const isDue =
+        !site.isToday(atMs) ||
+        state.isPending ||
+        (state.isFiring && sinceMs >= FIRING_STEP_MS) ||
+        ((!state.isFiring || isFound === false) &&
+          sinceMs >= QUIET_STEP_MS &&
+          site.mayChange(atMs, others, loginMs, { share: SHARE, usual: USUAL }));
+      if (isDue && (sought === undefined || i === sought.place)) {
+        site.poll(atMs);
+        state.take(presentAt(site, atMs, others, loginMs), atMs);
+      }
     }
   }
   return states.map(({ firings }) => firings);
@@ -213,7 +212,7 @@ type Present = readonly [rule: (typeof RULES)[number], kind: string];
 function presentAt(
   site: PolledSite,
   atMs: number,
-  others: readonly PolledSite[] | undefined,
+  others: readonly number[] | undefined,
   loginMs: number,
 ): readonly Present[] {
   const { problems, enteredHour = 0, usual } = site.metricsAt(atMs, others, loginMs);

@@ -74,10 +74,10 @@ export function createProblemAuditor({
     }
   }
 
-  /** Of a branch, to the window, and to what is read after the poll. */
+  /** Of a branch, to the window, which of past days is an hour, and to what is read after the poll. */
   function auditStart(of: CustomerScrape, problem: ShownProblem, pollMs: number): void {
     const { kind, branchId, sinceMs } = problem;
-    const slackMs = isByBranch ? QUARTER_MS + 2 * minuteMs + 2 * environment.intervalMs : minuteMs;
+    const slackMs = isByBranch ? hourMs + 2 * minuteMs + 2 * environment.intervalMs : minuteMs;
     const fromMs = sinceMs - slackMs - QUARTER_MS;
     const name = `${of.exporter} ${kind} of ${of.customer} ${branchId} since ${sinceMs / 1000}`;
     const times = branchRecords(service, of.customer, fromMs, fromMs, clock.nowMs())
