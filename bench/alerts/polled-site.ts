@@ -39,6 +39,7 @@ export class PolledSite {
   #weeksMs: readonly number[] = [];
   #day: Span = { startMs: 0, endMs: 0 };
   #polledMs = 0;
+  #busySinceMs = Infinity;
   readonly #past = new Map<readonly Sums[], readonly DayCounts[]>();
   readonly #minutes = new Map<readonly Sums[], DayCounts>();
 
@@ -122,6 +123,12 @@ export class PolledSite {
   metricsAt(atMs: number, others: readonly number[] | undefined, loginMs: number): SiteMetrics {
     const silences = this.#site.silencesOf(this.#devicesAt(atMs));
     return this.#site.metricsAt(atMs, { isCurrent: true, loginMs, others, silences });
+  }
+
+  /** Whether so many have been usual for an hour, as far as it was polled. */
+  isBusy(atMs: number, isBusyNow: boolean): boolean {
+    this.#busySinceMs = isBusyNow ? Math.min(this.#busySinceMs, atMs) : Infinity;
+    return atMs - this.#busySinceMs >= HOUR_MS;
   }
 
   isOpenAt(atMs: number): boolean | undefined {

@@ -54,6 +54,7 @@ export const WELL: Scenario = {
   library_people_entered_today: today,
   library_people_entered_hour: 60,
   library_people_entered_usual_hour: 60,
+  library_people_last_seen_timestamp_seconds: now,
   library_open: 1,
   [EXCESS_IN]: 0,
   'library_count_excess{counter="people_exited"}': 0,
