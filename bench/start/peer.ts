@@ -3,10 +3,10 @@
  * `peer.ts FILE PORT`.
  */
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 
 const [file = '', port = ''] = process.argv.slice(2);
-const [{ fastify }, { parse }] = await Promise.all([
-  import('fastify'),
+const [{ parse }] = await Promise.all([
   import('yaml'),
   import('got'),
   import('opening_hours'),
@@ -15,6 +15,6 @@ const [{ fastify }, { parse }] = await Promise.all([
   import('zod'),
 ]);
 parse(readFileSync(file, 'utf8'));
-await fastify().listen({ host: '127.0.0.1', port: Number(port) });
+createServer().listen(Number(port), '127.0.0.1');
 // Only a program that ends by itself keeps what it has compiled, for its next start.
 process.on('SIGTERM', () => process.exit());

@@ -1,7 +1,7 @@
 /** Basic authentication (RFC 7617) with bcrypt, for every request but health checks. */
 import { createHmac, randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { verify } from '@node-rs/bcrypt';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { WebConfig } from '../base/web-config.ts';
 
 interface Credentials {
@@ -26,7 +26,7 @@ export function createAuth(
   config: () => Pick<WebConfig, 'users'>,
   openPaths: readonly string[],
   compare: (password: Uint8Array, hash: string) => Promise<boolean> = verify,
-): (request: FastifyRequest, reply: FastifyReply) => Promise<401 | 503 | undefined> {
+): (request: IncomingMessage, response: ServerResponse) => Promise<401 | 503 | undefined> {
   const key = randomBytes(32);
   const remembered = new Set<string>();
   let pending = 0;
@@ -47,18 +47,18 @@ export function createAuth(
   }
 
   /** Compares after the comparisons before it. False without comparing if the client left meanwhile. */
-  function compareNext(password: Uint8Array, hash: string, { raw }: FastifyReply) {
+  function compareNext(password: Uint8Array, hash: string, response: ServerResponse) {
     pending += 1;
     const matches = last
-      .then(() => !raw.destroyed && compare(password, hash))
+      .then(() => !response.destroyed && compare(password, hash))
       .finally(() => (pending -= 1));
     last = matches.catch(() => {});
     return matches.catch(() => false);
   }
 
-  return async (request, reply) => {
+  return async (request, response) => {
     const { users } = config();
-    if (users.size === 0 || openPaths.includes(request.url.split('?', 1)[0] ?? '')) {
+    if (users.size === 0 || openPaths.includes(request.url?.split('?', 1)[0] ?? '')) {
       return undefined;
     }
     const credentials = parseBasic(request.headers.authorization);
@@ -72,7 +72,7 @@ export function createAuth(
     if (pending >= MAX_PENDING_COMPARISONS) {
       return 503;
     }
-    const matches = await compareNext(credentials.password, hash ?? DECOY, reply);
+    const matches = await compareNext(credentials.password, hash ?? DECOY, response);
     // A NUL would end the password for bcrypt, which then repeats what is before it.
     if (hash === undefined || !matches || credentials.password.includes(0)) {
       return 401;

@@ -3,10 +3,13 @@
  * customers, and never waits for the service.
  */
 import { STATUS_CODES } from 'node:http';
-import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders } from 'node:http';
+import type {
+  IncomingHttpHeaders,
+  IncomingMessage,
+  OutgoingHttpHeaders,
+  ServerResponse,
+} from 'node:http';
 import type { Socket } from 'node:net';
-import { fastify } from 'fastify';
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import Negotiator from 'negotiator';
 import type { Clock } from '../base/clock.ts';
 import { codeOf, messageOf } from '../base/errors.ts';
@@ -14,7 +17,7 @@ import { listen, parseListenAddress } from '../base/listen.ts';
 import type { Logger } from '../base/log.ts';
 import type { WebConfig } from '../base/web-config.ts';
 import { createAuth } from './auth.ts';
-import { createConnections } from './connections.ts';
+import { createListener } from './listener.ts';
 import { createPaths, HEALTH_PATHS } from './paths.ts';
 import type { PathOptions, WebPaths } from './paths.ts';
 import { renderStatusPage } from './status-page.ts';
@@ -73,8 +76,8 @@ export type WebServer = ReturnType<typeof createWebServer>;
 
 /** Each holds a whole exposition, up to 25 MB, until the client has read it. */
 const MAX_SCRAPES = 40;
-/** No path uses a body. */
-const MAX_BODY_BYTES = 1_024;
+/** Limit from the request until the client has read the whole response. */
+const RESPONSE_TIMEOUT_MS = 30_000;
 const STOP_GRACE_MS = 500;
 
 const COMMON_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
@@ -89,52 +92,83 @@ const REFUSAL_HEADERS = {
 
 const NAME = 'library-stats-exporter';
 
+interface Answer {
+  readonly status: number;
+  readonly headers: OutgoingHttpHeaders;
+  readonly body: readonly (string | Uint8Array)[];
+}
+
+type Route = (request: IncomingMessage, response: ServerResponse) => Answer | Promise<Answer>;
+
 /** Returns a server that opens nothing before `start`. Throws a UsageError for an invalid address or path. */
 export function createWebServer(options: WebServerOptions) {
+  const { clock, log } = options;
   const listenAddress = parseListenAddress(options.listenAddress);
   const paths = createPaths(options);
+  const routes = routesOf(options, paths);
   let protection = options.protection ?? { tls: undefined, users: new Map() };
   const scheme = protection.tls === undefined ? 'http' : 'https';
-  const connections = createConnections(protection.tls, options.log, options.clock);
-  const handleError = createErrorHandler(options.log);
-  const app = fastify({
-    logger: false,
-    bodyLimit: MAX_BODY_BYTES,
-    exposeHeadRoutes: false,
-    frameworkErrors: handleError,
-    clientErrorHandler(error, socket) {
-      refuseUnparsed(error, socket, connections.isResponding(socket));
-    },
-    // While stopping, the routes respond.
-    return503OnClosing: false,
-    serverFactory(listener) {
-      connections.serve(listener);
-      return connections.server;
-    },
-  });
-  // Bodies within the limit are read and ignored, whatever their type.
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
+  const { server, setTls } = createListener(protection.tls, log);
   const authenticate = createAuth(
     () => protection,
     HEALTH_PATHS.map((path) => paths.prefix + path),
   );
-  app.addHook('onRequest', async (request, reply) => {
-    reply.headers(COMMON_HEADERS);
-    const refusal = protocolRefusal(request.raw) ?? (await authenticate(request, reply));
-    if (refusal !== undefined) {
-      reply.headers({ ...REFUSAL_HEADERS[refusal], connection: 'close' });
-      return sendText(reply, refusal);
+  const responding = new WeakSet<Socket>();
+
+  async function answerTo(
+    request: IncomingMessage,
+    response: ServerResponse,
+    isPipelined: boolean,
+  ): Promise<Answer> {
+    if (isPipelined) {
+      // Scrapers and browsers await a response first. Each could hold a whole exposition.
+      return text(503, 'One request at a time', { connection: 'close' });
     }
+    const refusal = protocolRefusal(request) ?? (await authenticate(request, response));
+    if (refusal !== undefined) {
+      return text(refusal, undefined, { ...REFUSAL_HEADERS[refusal], connection: 'close' });
+    }
+    const [path = ''] = urlOf(request).split('?', 1);
+    const route = routes.get(path);
+    return route === undefined ? text(404) : route(request, response);
+  }
+
+  function respond(request: IncomingMessage, response: ServerResponse): void {
+    const { socket, method, url } = request;
+    const isPipelined = responding.has(socket);
+    responding.add(socket);
+    const cancel = clock.after(RESPONSE_TIMEOUT_MS, () => socket.destroy());
+    response.once('close', () => {
+      cancel();
+      responding.delete(socket);
+      if (!server.listening) {
+        server.closeIdleConnections();
+      }
+    });
+    void answerTo(request, response, isPipelined)
+      .catch((error: unknown) => {
+        // Details of our own faults go to the log.
+        log.error('request failed', {
+          method,
+          path: url?.split('?', 1)[0],
+          error: messageOf(error),
+        });
+        return text(500);
+      })
+      .then((answer) => send(response, answer));
+  }
+
+  server.on('request', respond);
+  // Node would refuse it without a text.
+  server.on('checkExpectation', respond);
+  server.on('clientError', (error, socket: Socket) => {
+    refuseUnparsed(error, socket, responding.has(socket));
   });
-  app.setErrorHandler(handleError);
-  addRoutes(app, options, paths);
   return {
     /** Resolves with the real address. Throws an Error with a message for the user. */
     async start(): Promise<{ readonly url: string }> {
-      await app.ready();
       try {
-        return { url: `${scheme}://${await listen(app.server, listenAddress)}` };
+        return { url: `${scheme}://${await listen(server, listenAddress)}` };
       } catch (error) {
         const message = `cannot listen on ${options.listenAddress}: ${messageOf(error)}`;
         throw new Error(`${message}; set --web.listen-address`, { cause: error });
@@ -146,81 +180,74 @@ export function createWebServer(options: WebServerOptions) {
      */
     protect(next: WebConfig): void {
       if (next.tls !== undefined) {
-        connections.setTls(next.tls);
+        setTls(next.tls);
       }
       protection = next;
     },
     /** Ends all connections; requests in progress have half a second to finish. */
     async stop(): Promise<void> {
-      const cancel = options.clock.after(STOP_GRACE_MS, () => connections.destroyAll());
-      const ended = new Promise((resolve) => app.server.close(resolve));
-      await Promise.all([app.close(), ended]);
+      const cancel = clock.after(STOP_GRACE_MS, () => server.closeAllConnections());
+      await new Promise((resolve) => server.close(resolve));
       cancel();
     },
   };
 }
 
 /** Any method reads, as in Prometheus's own exporters. */
-function addRoutes(app: FastifyInstance, options: WebServerOptions, paths: WebPaths): void {
-  const { prefix } = paths;
-  app.all(prefix + options.telemetryPath, scrapeHandler(options));
-  if (options.telemetryPath !== '/') {
-    app.all(`${prefix}/`, statusHandler(options));
+function routesOf(options: WebServerOptions, paths: WebPaths): ReadonlyMap<string, Route> {
+  const { prefix, home } = paths;
+  function toHome(): Answer {
+    return { status: 302, headers: { location: home }, body: [] };
   }
-  if (prefix !== '') {
-    app.all('/', (_request, reply) => reply.redirect(paths.home));
-    app.all(prefix, (_request, reply) => reply.redirect(paths.home));
-  }
-  app.all(`${prefix}/config`, (_request, reply) =>
-    sendText(reply, 200, options.config().trimEnd()),
-  );
-  app.all(`${prefix}/sd`, discoveryHandler(options, paths));
-  app.all(`${prefix}/-/healthy`, (_request, reply) =>
-    options.healthy()
-      ? sendText(reply, 200, `${NAME} is healthy.`)
-      : sendText(reply, 503, `${NAME} is not healthy: the polling loop makes no progress.`),
-  );
-  app.all(`${prefix}/-/ready`, (_request, reply) => {
-    const { ready, why } = options.ready();
-    return ready
-      ? sendText(reply, 200, `${NAME} is ready.`)
-      : sendText(reply, 503, `${NAME} is not ready: ${why}`);
-  });
-  app.all(`${prefix}/-/reload`, reloadHandler(options));
-  app.setNotFoundHandler((_request, reply) => sendText(reply, 404));
+  return new Map<string, Route>([
+    ...(prefix === '' ? [] : (['/', prefix] as const).map((path) => [path, toHome] as const)),
+    [`${prefix}/`, statusRoute(options)],
+    [prefix + options.telemetryPath, scrapeRoute(options)],
+    [`${prefix}/config`, () => text(200, options.config().trimEnd())],
+    [`${prefix}/sd`, discoveryRoute(options, paths)],
+    [
+      `${prefix}/-/healthy`,
+      () =>
+        options.healthy()
+          ? text(200, `${NAME} is healthy.`)
+          : text(503, `${NAME} is not healthy: the polling loop makes no progress.`),
+    ],
+    [
+      `${prefix}/-/ready`,
+      () => {
+        const { ready, why } = options.ready();
+        return ready ? text(200, `${NAME} is ready.`) : text(503, `${NAME} is not ready: ${why}`);
+      },
+    ],
+    [`${prefix}/-/reload`, reloadRoute(options)],
+  ]);
 }
 
-function scrapeHandler({ exposition, ready }: WebServerOptions): RouteHandlerMethod {
+function scrapeRoute({ exposition, ready }: WebServerOptions): Route {
   let scrapes = 0;
-  return async (request, reply) => {
+  return async (request, response) => {
     // Prometheus would take a response without customers for the end of all their series.
     if (!ready().ready) {
-      return sendText(reply, 503, `${NAME} is not ready: ${ready().why}`);
+      return text(503, `${NAME} is not ready: ${ready().why}`);
     }
     if (scrapes >= MAX_SCRAPES) {
-      return sendText(reply, 503, `Too many scrapes in progress: the limit is ${MAX_SCRAPES}`);
+      return text(503, `Too many scrapes in progress: the limit is ${MAX_SCRAPES}`);
     }
     scrapes += 1;
-    reply.raw.once('close', () => (scrapes -= 1));
+    response.once('close', () => (scrapes -= 1));
     const format = negotiateFormat(request.headers);
     const gzip = acceptsGzip(request.headers);
     const customers = queryOf(request).getAll('customer');
-    const parts = await exposition(format, gzip, customers);
-    if (parts === undefined) {
-      return sendText(reply, 404, `Unknown customer among ${JSON.stringify(customers)}`);
+    const body = await exposition(format, gzip, customers);
+    if (body === undefined) {
+      return text(404, `Unknown customer among ${JSON.stringify(customers)}`);
     }
-    reply.headers({
+    const headers = {
       'content-type': CONTENT_TYPES[format],
-      'content-length': parts.reduce((sum, { length }) => sum + length, 0),
       vary: 'Accept, Accept-Encoding',
       ...(gzip ? { 'content-encoding': 'gzip' } : {}),
-    });
-    // Past the framework, which would need the parts as a stream or as a copy of 18 MB.
-    reply.hijack();
-    reply.raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders);
-    parts.forEach((part) => reply.raw.write(part));
-    reply.raw.end();
-    return reply;
+    };
+    return { status: 200, headers, body };
   };
 }
 
@@ -236,35 +263,36 @@ function acceptsGzip(headers: IncomingHttpHeaders): boolean {
   return new Negotiator({ headers }).encoding(['gzip', 'identity']) === 'gzip';
 }
 
-function statusHandler({ status, version, telemetryPath }: WebServerOptions): RouteHandlerMethod {
-  return (request, reply) => {
-    reply.headers({
+function statusRoute({ status, version, telemetryPath }: WebServerOptions): Route {
+  return (request) => ({
+    status: 200,
+    headers: {
       'content-type': 'text/html; charset=utf-8',
       'content-security-policy': CONTENT_SECURITY_POLICY,
       'referrer-policy': 'no-referrer',
-    });
-    return reply.send(renderStatusPage(status(), version, telemetryPath, queryOf(request)));
-  };
+    },
+    body: [renderStatusPage(status(), version, telemetryPath, queryOf(request))],
+  });
 }
 
 /**
  * Prometheus's HTTP service discovery: one target for each customer. Each has an `instance` of its own: `up`
  * of a thousand targets would otherwise be one series.
  */
-function discoveryHandler(
+function discoveryRoute(
   { ready, customers }: WebServerOptions,
   { address, metrics }: WebPaths,
-): RouteHandlerMethod {
+): Route {
   // Without an external URL, a proxy may add TLS: the scheme is the one of the scrape configuration.
   const scheme = address === undefined ? {} : { __scheme__: address.scheme };
-  return (request, reply) => {
+  return (request) => {
     const host = address?.host ?? request.headers.host;
     if (host === undefined) {
-      return sendText(reply, 400);
+      return text(400);
     }
     // An empty list before the customers are known would make Prometheus drop its targets.
     if (!ready().ready) {
-      return sendText(reply, 503);
+      return text(503);
     }
     const targets = customers().map(({ name, labels }) => ({
       targets: [host],
@@ -278,32 +306,50 @@ function discoveryHandler(
         ),
       },
     }));
-    return reply.send(targets);
+    const headers = { 'content-type': 'application/json; charset=utf-8' };
+    return { status: 200, headers, body: [JSON.stringify(targets)] };
   };
 }
 
-function queryOf({ url }: FastifyRequest): URLSearchParams {
-  // A second question mark is part of a value.
-  return new URLSearchParams(url.replace(/^[^?]*/, ''));
-}
-
-function reloadHandler({ enableLifecycle, reload }: WebServerOptions): RouteHandlerMethod {
-  return async ({ method }, reply) => {
+function reloadRoute({ enableLifecycle, reload }: WebServerOptions): Route {
+  return async ({ method }) => {
     if (method !== 'POST' && method !== 'PUT') {
-      return sendText(reply.header('allow', 'POST, PUT'), 405, 'Use POST or PUT');
+      return text(405, 'Use POST or PUT', { allow: 'POST, PUT' });
     }
     if (!enableLifecycle) {
-      return sendText(reply, 403, 'Reload over HTTP is disabled: set --web.enable-lifecycle');
+      return text(403, 'Reload over HTTP is disabled: set --web.enable-lifecycle');
     }
     const result = await reload();
-    return result.ok
-      ? sendText(reply, 200, 'Configuration reloaded.')
-      : sendText(reply, 400, result.problems.trimEnd());
+    return result.ok ? text(200, 'Configuration reloaded.') : text(400, result.problems.trimEnd());
   };
 }
 
-function sendText(reply: FastifyReply, status: number, text = STATUS_CODES[status]): FastifyReply {
-  return reply.code(status).type(TEXT_TYPE).send(`${text}\n`);
+function urlOf({ url = '' }: IncomingMessage): string {
+  return url;
+}
+
+function queryOf(request: IncomingMessage): URLSearchParams {
+  // A second question mark is part of a value.
+  return new URLSearchParams(urlOf(request).replace(/^[^?]*/, ''));
+}
+
+function text(
+  status: number,
+  line = STATUS_CODES[status],
+  headers: OutgoingHttpHeaders = {},
+): Answer {
+  return { status, headers: { ...headers, 'content-type': TEXT_TYPE }, body: [`${line}\n`] };
+}
+
+/** Node leaves the body out of a response to HEAD. */
+function send(response: ServerResponse, { status, headers, body }: Answer): void {
+  if (response.destroyed) {
+    return;
+  }
+  const length = body.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
+  response.writeHead(status, { ...COMMON_HEADERS, ...headers, 'content-length': length });
+  body.forEach((part) => response.write(part));
+  response.end();
 }
 
 /** Status for a request without a host, or with an expectation that is not defined (RFC 9110). */
@@ -321,39 +367,25 @@ function protocolRefusal({ httpVersion, headers }: IncomingMessage): 400 | 417 |
 /** Statuses by the code of the parser's error; others are a Bad Request. */
 const PARSER_REFUSALS = new Map<string | undefined, number>([
   ['ERR_HTTP_REQUEST_TIMEOUT', 408],
-  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', 413],
   ['HPE_HEADER_OVERFLOW', 431],
 ]);
 
 /**
- * Refuses what is not a request, in the form of {@link sendText}, and disconnects. A client that
- * awaits the response to an earlier request would take the refusal for that response.
+ * Refuses what is not a request, in the form of {@link text}, and disconnects. A client that awaits the response
+ * to an earlier request would take the refusal for that response.
  */
 function refuseUnparsed(error: Error, socket: Socket, isResponding: boolean): void {
   if (socket.writable && !isResponding) {
-    const status = PARSER_REFUSALS.get(codeOf(error)) ?? 400;
-    const text = `${STATUS_CODES[status]}\n`;
-    const headers = {
+    const { status, headers, body } = text(PARSER_REFUSALS.get(codeOf(error)) ?? 400);
+    const line = body.join('');
+    const all = {
       ...COMMON_HEADERS,
-      'content-type': TEXT_TYPE,
-      'content-length': text.length,
+      ...headers,
+      'content-length': line.length,
       connection: 'close',
     };
-    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.write(`HTTP/1.1 ${status} ${text.trimEnd()}\r\n${lines.join('')}\r\n${text}`);
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${String(value)}\r\n`);
+    socket.write(`HTTP/1.1 ${status} ${line.trimEnd()}\r\n${lines.join('')}\r\n${line}`);
   }
   socket.destroy(error);
-}
-
-/** Clients get the status alone; details of our own faults go to the log. */
-function createErrorHandler(log: Logger) {
-  return (error: unknown, { method, routeOptions }: FastifyRequest, reply: FastifyReply): void => {
-    const claimed =
-      error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500;
-    const status = claimed >= 400 && claimed < 500 ? claimed : 500;
-    if (status === 500) {
-      log.error('request failed', { method, path: routeOptions.url, error: messageOf(error) });
-    }
-    void sendText(reply.headers(COMMON_HEADERS), status);
-  };
 }

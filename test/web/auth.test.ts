@@ -1,7 +1,8 @@
 /** Basic authentication, over real sockets. */
+import { createServer } from 'node:http';
 import { hashSync, verify } from '@node-rs/bcrypt';
-import { fastify } from 'fastify';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { listen } from '../../src/base/listen.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { createAuth } from '../../src/web/auth.ts';
 import { GOOD, PASSWORD, USERS, ask, basic, connected, protectedServer } from './protected.ts';
@@ -35,10 +36,11 @@ async function authServer(
       return compare(password, hash);
     },
   );
-  const app = fastify();
-  app.all('*', async (request, reply) => reply.code((await auth(request, reply)) ?? 200).send());
-  const url = await app.listen({ host: '127.0.0.1', port: 0 });
-  onTestFinished(() => app.close());
+  const server = createServer((request, response) => {
+    void auth(request, response).then((refusal) => response.writeHead(refusal ?? 200).end());
+  });
+  const url = `http://${await listen(server, { host: '127.0.0.1', port: 0 })}`;
+  onTestFinished(() => void server.close());
   async function login(user: string, password: string | Uint8Array): Promise<number> {
     const headers = { authorization: basic(user, password) };
     return (await ask(url, '/metrics', { headers })).status;
