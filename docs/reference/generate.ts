@@ -1,10 +1,5 @@
-/** `npm run reference`: writes the pages of the reference and the JSON Schema of the configuration. */
+/** `npm run reference`: writes the page of the metrics. */
 import { writeFileSync } from 'node:fs';
-import { configJsonSchema } from './config-schema.ts';
-import { referencePages } from './pages.ts';
+import { metricsPage } from './metrics.ts';
 
-for (const [name, text] of await referencePages()) {
-  writeFileSync(new URL(name, import.meta.url), text);
-}
-const schema = `${JSON.stringify(configJsonSchema(), null, 2)}\n`;
-writeFileSync(new URL('../config.schema.json', import.meta.url), schema);
+writeFileSync(new URL('metrics.md', import.meta.url), await metricsPage());

@@ -1,4 +1,7 @@
 /** docs/reference/metrics.md: every family, from the tables that the exposition is rendered from. */
+import { readFileSync } from 'node:fs';
+import { format } from 'prettier';
+import type { Options } from 'prettier';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
 import { FAILURE_REASONS } from '../../src/base/errors.ts';
@@ -19,7 +22,15 @@ const STREAMS = [...MINUTE_STREAMS, ...BREAKDOWNS];
 
 type Own = z.infer<typeof OWN>;
 
-export function metricsPage(): string {
+/** Returns the page, formatted as the rest of the repository is. */
+export async function metricsPage(): Promise<string> {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const { prettier: style } = JSON.parse(manifest) as { readonly prettier: Options };
+  const note = '<!-- Written by `npm run reference`: what is changed here is lost. -->';
+  return format(`${note}\n\n${pageText()}`, { ...style, parser: 'markdown' });
+}
+
+function pageText(): string {
   const own = ownMetrics();
   const aboutExporter = own.filter(({ name }) => name.startsWith('library_exporter_'));
   const aboutProcess = own.filter((metric) => !aboutExporter.includes(metric));

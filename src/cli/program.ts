@@ -35,7 +35,7 @@ export async function runCommandLine(args: readonly string[], io: Io): Promise<E
 }
 
 /** Returns the program with its commands. The first argument decides whether `run` is the default. */
-export function createProgram([first = '']: readonly string[], io: Io): Command {
+function createProgram([first = '']: readonly string[], io: Io): Command {
   const program = new Command('library-stats-exporter')
     .description('Exports visitor and login statistics of libraries to Prometheus.')
     .version(versionOf(io), '--version')

@@ -20,19 +20,13 @@ const TLS_VERSIONS = { TLS12: 'TLSv1.2', TLS13: 'TLSv1.3' } as const;
 type WebFile = z.output<ReturnType<typeof createWebSchema>>;
 
 /** Returns the schema of the web configuration. */
-export function createWebSchema() {
+function createWebSchema() {
   const tls = z.strictObject({
-    cert_file: path('a file with the certificate').describe(
-      "The server's certificate, followed by those of its issuers (PEM).",
-    ),
-    key_file: path('a file with the key').describe('The private key (PEM), not encrypted.'),
-    client_auth_type: oneOf(CLIENT_AUTHS)
-      .default('NoClientCert')
-      .describe('Whether clients need a certificate.'),
-    client_ca_file: path('a file with certificates')
-      .optional()
-      .describe("Certificate authorities of clients' certificates (PEM)."),
-    min_version: oneOf(['TLS12', 'TLS13']).default('TLS12').describe('Oldest TLS version.'),
+    cert_file: path('a file with the certificate'),
+    key_file: path('a file with the key'),
+    client_auth_type: oneOf(CLIENT_AUTHS).default('NoClientCert'),
+    client_ca_file: path('a file with certificates').optional(),
+    min_version: oneOf(['TLS12', 'TLS13']).default('TLS12'),
   });
   const userName = z
     .string()
@@ -47,14 +41,12 @@ export function createWebSchema() {
     .strictObject({
       tls_server_config: mapping(tls)
         .meta({ expected: 'a mapping with cert_file and key_file' })
-        .optional()
-        .describe('TLS. Without it, the server uses plain http.'),
+        .optional(),
       basic_auth_users: mapping(
         z.record(userName, hash).refine((entries) => Object.keys(entries).length > 0),
       )
         .meta({ expected: 'users with bcrypt hashes such as { prometheus: $2y$10$… }' })
-        .optional()
-        .describe('Users with the bcrypt hashes of their passwords.'),
+        .optional(),
     })
     .meta({ expected: 'a mapping with tls_server_config or basic_auth_users' });
 }

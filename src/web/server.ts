@@ -38,7 +38,7 @@ const CONTENT_TYPES: Readonly<Record<ExpositionFormat, string>> = {
 };
 
 export interface WebServerOptions extends PathOptions {
-  /** `:10096`, `127.0.0.1:0` or `[::1]:9000` (docs/reference/command-line.md#run). */
+  /** `:10096`, `127.0.0.1:0` or `[::1]:9000` (`run --help`). */
   readonly listenAddress: string;
   /** Whether `/-/reload` reloads. */
   readonly enableLifecycle: boolean;

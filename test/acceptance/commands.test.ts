@@ -1,4 +1,4 @@
-/** Commands, exit statuses, output (docs/reference/command-line.md), problems of the configuration, signals. */
+/** Commands, exit statuses, output, problems of the configuration, signals. */
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { afterEach, expect, test } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };

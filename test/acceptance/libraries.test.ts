@@ -1,4 +1,4 @@
-/** Each customer by its own zone, start of the day and settings (docs/reference/configuration.md); shards. */
+/** Each customer by its own zone, start of the day and settings; shards. */
 import { beforeAll, expect, test } from 'vitest';
 import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';

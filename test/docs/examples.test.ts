@@ -1,5 +1,5 @@
 /** The examples of the pages: configurations, commands and queries. */
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadWebConfig } from '../../src/config/web.ts';
@@ -11,6 +11,7 @@ import { readRecordings } from '../prometheus/rules.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 
 const PAGES = ['../README', 'alerts', 'backfill', 'commands', 'debian', 'occupancy', 'operations'];
+const SRC = new URL('../../src/', import.meta.url);
 const TEXT = PAGES.map((page) =>
   readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8'),
 ).join('\n');
@@ -80,4 +81,19 @@ test.each([...new Set(COMMANDS)])('%s has flags that exist', async (line) => {
 test('there are queries and command lines', () => {
   expect(QUERIES.length).toBeGreaterThan(30);
   expect(COMMANDS.length).toBeGreaterThan(8);
+});
+
+test('the log messages of docs/operations.md are those of the source', () => {
+  const [, section = ''] = TEXT.split('### Log messages\n');
+  const rows = section.split(/^#/m, 1)[0]?.matchAll(/^\| (`[^|]+`) +\|/gm) ?? [];
+  const messages = [...rows].flatMap(([, cell = '']) =>
+    Array.from(cell.matchAll(/`([^`]+)`/g), ([, message = '']) => message),
+  );
+  expect(messages.length).toBeGreaterThan(20);
+  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' });
+  const source = files
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => readFileSync(new URL(name, SRC), 'utf8'))
+    .join('');
+  expect(messages.filter((message) => !source.includes(`'${message}'`))).toEqual([]);
 });

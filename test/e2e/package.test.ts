@@ -56,7 +56,6 @@ test('the package has what a user needs, and nothing that only we need', () => {
   expect(files.filter((path) => path.endsWith('.ts'))).toEqual([]);
   expect(files).toEqual(
     expect.arrayContaining([
-      'docs/config.schema.json',
       'grafana/dashboards/library-overview.json',
       'prometheus/rules/alerts.yml',
     ]),
