@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
-import type { Logger } from '../base/log.ts';
 import { BREAKDOWNS } from '../base/model.ts';
 import { loadConfig } from '../config/load.ts';
 import { createDaemon } from '../daemon.ts';
@@ -51,7 +50,7 @@ export function demoCommand(io: Io): Command {
 }
 
 async function demo(flags: DemoFlags, io: Io): Promise<void> {
-  const log = withoutSlowService(loggerFor(flags, io));
+  const log = loggerFor(flags, io);
   const simulation = await startSimulation(flags, '127.0.0.1:0');
   const folder = await mkdtemp(join(tmpdir(), 'library-stats-exporter-demo-'));
   try {
@@ -86,18 +85,6 @@ Status page: http://${address}/\n`);
     await simulation.simulator.close();
     await rm(folder, { recursive: true, force: true });
   }
-}
-
-/** The simulated service shares the CPU with the exporter: that it is slow asks nobody to do anything. */
-function withoutSlowService(log: Logger): Logger {
-  return {
-    ...log,
-    warn: (message, fields) => {
-      if (message !== 'service too slow for the polling interval') {
-        log.warn(message, fields);
-      }
-    },
-  };
 }
 
 function recipes(config: string, address: string): string {
