@@ -22,6 +22,7 @@ test('a silent door of a branch is a problem of that branch, on /metrics and on 
   ] as const) {
     town.ledger.add('people', { in: people, out: people }, nowMs - hoursAgo * hourMs, device);
   }
+  town.ledger.add('logins', { in: 1 }, nowMs - 6 * hourMs);
   const config = harness.configure([town], {
     polling: { breakdown_interval: '1s' },
     customers: {
