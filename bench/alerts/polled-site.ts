@@ -125,6 +125,12 @@ export class PolledSite {
     return this.#site.metricsAt(atMs, { isCurrent: true, loginMs, others, silences });
   }
 
+  /** Returns the entries that became known within the last hour. */
+  arrivedWithinHour(atMs: number): number {
+    const { counts, lagMs } = this.#simulated;
+    return sumOf(counts.people.slice(0, 1), atMs - lagMs - HOUR_MS, atMs - lagMs);
+  }
+
   /** Whether so many have been usual for an hour, as far as it was polled. */
   isBusy(atMs: number, isBusyNow: boolean): boolean {
     this.#busySinceMs = isBusyNow ? Math.min(this.#busySinceMs, atMs) : Infinity;
@@ -205,7 +211,7 @@ export class PolledSite {
     loginMs: number,
     below: { readonly share: number; readonly usual: number },
   ): boolean {
-    const { counts, lagMs } = this.#simulated;
+    const { counts } = this.#simulated;
     const { people, logins, doors } = counts;
     const [entries = [], exits = []] = people.map((one) => [one]);
     const [entryMs, exitMs] = [this.#seenMs(entries, atMs), this.#seenMs(exits, atMs)];
@@ -225,8 +231,7 @@ export class PolledSite {
       SLACK + this.#usual(entries, entryMs, exitMs - HOUR_MS) >= LIMITS.missedInDirection ||
       SLACK + this.#usual(exits, exitMs, entryMs - HOUR_MS) >= LIMITS.missedInDirection ||
       SLACK + this.#usual(logins, loginMs, lastMs - HOUR_MS) >= LIMITS.missedLogins ||
-      (SLACK + hour >= below.usual &&
-        sumOf(entries, atMs - lagMs - HOUR_MS, atMs - lagMs) <= SLACK + below.share * hour) ||
+      (SLACK + hour >= below.usual && this.arrivedWithinHour(atMs) <= SLACK + below.share * hour) ||
       (doors.length > 1 &&
         doors.some((door) => {
           const seenMs = this.#seenMs(door, atMs);

@@ -72,11 +72,10 @@ const RULES = readAlerts()
     kinds: new RegExp(`^(${/problem=~?"(.*)"/.exec(expr)?.[1] ?? 'none'})$`),
     forMs: parseDuration(rule.for ?? '0') ?? NaN,
     keepMs: parseDuration(rule.keep_firing_for ?? '0') ?? NaN,
-    /** Of a comparison of two gauges: fewer than this share of what is usual, where so many are, seen so lately. */
-    below: /< ([\d.]+) \*.*>= (\d+).*< (\d+)/s.exec(expr)?.slice(1).map(Number),
+    /** Of a comparison of two gauges: fewer than this share of what is usual, where so many are. */
+    below: /< ([\d.]+) \*.*>= (\d+)/s.exec(expr)?.slice(1).map(Number),
   }));
-const [SHARE = NaN, USUAL = NaN, SEEN_SECONDS = NaN] = RULES.flatMap(({ below = [] }) => below);
-const BELOW_SEEN_MS = 1_000 * SEEN_SECONDS;
+const [SHARE = NaN, USUAL = NaN] = RULES.flatMap(({ below = [] }) => below);
 
 parentPort?.on('message', (job: Job) => parentPort?.postMessage(replay(job)));
 
@@ -216,15 +215,15 @@ function presentAt(
   others: readonly number[] | undefined,
   loginMs: number,
 ): readonly Present[] {
-  const { problems, enteredHour = 0, usual } = site.metricsAt(atMs, others, loginMs);
+  const { problems, usual } = site.metricsAt(atMs, others, loginMs);
+  const entered = site.arrivedWithinHour(atMs);
   const all = others === undefined ? [...problems, ...site.problemsOfCustomerAt(atMs)] : problems;
   const { entriesLastHour = 0 } = usual ?? {};
   const isBusy = site.isBusy(atMs, entriesLastHour >= USUAL);
   const isBelow =
-    enteredHour > 0 &&
-    enteredHour < SHARE * entriesLastHour &&
+    entered > 0 &&
+    entered < SHARE * entriesLastHour &&
     isBusy &&
-    atMs - site.lastMsAt(atMs) < BELOW_SEEN_MS &&
     [0, 0.5, 1].every((hours) => site.isOpenAt(atMs - hours * HOUR_MS) !== false);
   return RULES.flatMap((rule): readonly Present[] =>
     rule.below === undefined

@@ -52,9 +52,7 @@ export const WELL: Scenario = {
   library_utc_offset_seconds: 0,
   'library_site_info{name=""}': 1,
   library_people_entered_today: today,
-  library_people_entered_hour: 60,
   library_people_entered_usual_hour: 60,
-  library_people_last_seen_timestamp_seconds: now,
   library_open: 1,
   [EXCESS_IN]: 0,
   'library_count_excess{counter="people_exited"}': 0,
@@ -178,10 +176,13 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
           [problem('nobody_counted')]: until(60, () => undefined, 3_600),
         }),
         ...atB(ofBranch('101', { [problem('nobody_counted')]: between(60, 90, 3_600, undefined) })),
-        library_people_entered_hour: until(60, 60, 6),
-        ...of('half', { library_people_entered_hour: 30, library_people_entered_usual_hour: 60 }),
+        library_people_entered_today: until(60, today, (minute) => 160 + (minute - 60) / 10),
+        ...of('half', {
+          library_people_entered_today: (minute) => minute / 2,
+          library_people_entered_usual_hour: 60,
+        }),
       },
-      { LibraryZeroTraffic: 65, LibraryManySilent: 70, LibraryFarBelowUsual: 120 },
+      { LibraryZeroTraffic: 65, LibraryManySilent: 70, LibraryFarBelowUsual: 175 },
     ],
 };
 
