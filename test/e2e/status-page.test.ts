@@ -66,7 +66,7 @@ test('the page of the demo shows every customer, without a problem or a request 
   });
   await eventually('the words of a problem', async () => {
     await page.reload();
-    return (await page.getByText(PROBLEMS.door_silent.words).count()) > 0 || undefined;
+    return (await page.getByText(PROBLEMS.nobody_counted.words).count()) > 0 || undefined;
   });
   expect(await page.locator('li').first().textContent()).toMatch(
     /● people\s+\d+s ago, (next in \d+s|polling now)/,
