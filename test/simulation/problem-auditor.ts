@@ -8,7 +8,6 @@ import { dayMs, hourMs, minuteMs, offsetMs, wallMs } from '../acceptance/local-t
 import { branchRecords } from '../support/ground-truth.ts';
 import type { BranchRecord } from '../support/ground-truth.ts';
 import type { AuditContext, CustomerScrape } from './auditor.ts';
-import { idOf } from './breakdown-auditor.ts';
 import { isHoliday } from './holidays.ts';
 import type { Scrape } from './scrape.ts';
 import {
@@ -29,6 +28,9 @@ const MAX_AGE_MS = 14 * minuteMs;
 /** Problems of a building whose doors are never dead: docs/alerts.md has five a year where holidays are not known. */
 const MAX_FALSE = 1;
 const MAX_FALSE_PER_DAY = 1 / 20;
+
+/** Ids of branches have five digits. */
+const BRANCH_ID = /\d{5}/;
 
 /** Which counts end a problem of doors. */
 const ENDED_BY: Readonly<Record<string, (record: BranchRecord) => boolean>> = {
@@ -169,7 +171,7 @@ export function createProblemAuditor({
 function shownIn(scrape: Scrape, customer: string): readonly ShownProblem[] {
   return Array.from(scrape.values(NAME, customer), ([labels, seconds]) => {
     const kind = labels.slice(labels.lastIndexOf(' ') + 1);
-    const branch = labels.slice(0, Math.max(0, labels.length - kind.length - 1));
-    return { kind, branchId: idOf(branch), sinceMs: 1000 * seconds };
+    // Not idOf: the name, which comes after the key, may end with a number of its own.
+    return { kind, branchId: Number(BRANCH_ID.exec(labels)?.[0]), sinceMs: 1000 * seconds };
   });
 }
