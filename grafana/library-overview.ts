@@ -107,7 +107,7 @@ function branches() {
     description: 'How many there are, have counts that are right and new, and are open.',
     queries: [
       ['all', `count(${bySite('library_site_info', OF)})`],
-      ['counts right', sum('library_counts_trusted', OF)],
+      ['right', sum('library_counts_trusted', OF)],
       ['open', sum('library_open', OF)],
     ],
     defaults: { thresholds: theme.COLOURLESS },
@@ -136,7 +136,7 @@ function branchTable() {
   return table({
     title: 'Branches',
     description:
-      'The fullest first. Usual: to be expected by now, from this weekday of four weeks.',
+      'Most people inside first. Usual: to be expected by now, from this weekday of four weeks.',
     labels: { customer: 'Library', name: 'Branch', branch: '' },
     queries: [
       ['', `max by (customer, branch, name) (library_site_info{${OF}})`],

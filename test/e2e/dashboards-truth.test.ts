@@ -302,7 +302,7 @@ test('sums are of the branches whose counts are right and new, also of what is u
     );
   }
   expect(await valueOf(['overview', 'Number of branches', 'all'])).toBe(6);
-  expect(await valueOf(['overview', 'Number of branches', 'counts right'])).toBe(4);
+  expect(await valueOf(['overview', 'Number of branches', 'right'])).toBe(4);
   expect(await valueOf(['overview', 'Number of branches', 'open'])).toBe(6);
 });
 
