@@ -30,7 +30,7 @@ export function libraryCustomer() {
       [5, [insideNow(), entries('today', OF), loginsToday()]],
       [9, [insideOverTime(), branches()]],
       [9, [entriesPerHour(), loginsPerHour()]],
-      [25, [weekdays()], 'Hours of the week'],
+      [26, [weekdays()], 'Hours of the week'],
       [9, [doors()], 'Doors'],
     ],
   });
