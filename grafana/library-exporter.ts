@@ -44,7 +44,7 @@ function resources() {
 }
 
 function chart(title: string, description: string, unit: string, query: Query) {
-  const defaults = { unit, decimals: unit === 'bytes' || unit === 'locale' ? 0 : 1 };
+  const defaults = { unit, decimals: unit === 'bytes' ? 0 : 1 };
   return lines({ title, description, queries: [query], defaults });
 }
 
@@ -168,21 +168,22 @@ function requests() {
   const name = 'library_exporter_service_request';
   const buckets = `sum by (le, endpoint) (rate(${name}_duration_seconds_bucket{${OF}}${RATE}))`;
   const durations = `histogram_quantile(0.95, ${buckets})`;
-  const byCode = `sum by (endpoint, code) (rate(${name}s_total{${OF}}${RATE}))`;
+  const byCode = `60 * sum by (endpoint, code) (rate(${name}s_total{${OF}}${RATE}))`;
   const excess = `max by (customer, counter) (library_count_excess{${OF}}) > 0`;
   return [
     chart('Request duration', '95th percentile.', 's', ['{{endpoint}}', durations]),
     chart(
       'Requests by status',
-      '200 is success, 401 and 403 refused credentials, 429 too many requests, 500 and above an error of the service, none no response.',
-      'reqps',
+      'Per minute. 200 is success, 401 and 403 refused credentials, 429 too many requests, 500 and above an error of the service, none no response.',
+      'none',
       ['{{endpoint}} {{code}}', byCode],
     ),
-    chart(
-      'Counter excess',
-      'Counts that the service withdrew but the counters keep, because a counter must not fall within a month. Small values are harmless.',
-      'locale',
-      ['{{customer}} {{counter}}', excess],
-    ),
+    lines({
+      title: 'Counter excess',
+      description:
+        'Counts that the service withdrew but the counters keep, because a counter must not fall within a month. Small values are harmless.',
+      noValue: 'none is known',
+      queries: [['{{customer}} {{counter}}', excess]],
+    }),
   ];
 }

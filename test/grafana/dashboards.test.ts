@@ -47,7 +47,7 @@ const FORBIDDEN =
 /** Of text, in both themes: WCAG 2, level AA. */
 const MIN_CONTRAST = 4.5;
 /** Units that Grafana knows: a misspelt one shows no unit and no error. */
-const UNITS = ['none', 'locale', 'm', 'percentunit', 's', 'dateTimeFromNow', 'reqps', 'bytes'];
+const UNITS = ['none', 'locale', 'm', 'percentunit', 's', 'dateTimeFromNow', 'bytes'];
 
 /** The options and field settings in use that panels of Grafana 12.0 have, the oldest that the dashboards are for. */
 const KNOWN: Readonly<Record<string, string>> = {
