@@ -144,7 +144,7 @@ function dataAge() {
     title: 'Data age',
     description: 'Since the last good poll, of the library where it is longest. Dashed: alerts.',
     interval: '5m',
-    queries: [['{{stream}}', `max by (stream) (time() - ${last}) / 60`]],
+    queries: [['{{stream}}', `(time() - min by (stream) (${last})) / 60`]],
     custom: { axisSoftMax: 5, thresholdsStyle: { mode: 'dashed' } },
     defaults: { unit: 'm', decimals: 1, thresholds: theme.steps('transparent', [15, 'red']) },
   });
