@@ -105,11 +105,11 @@ export function lines({ interval, custom, ...settings }: LineSettings) {
 
 /**
  * Stacked bars over time, each ending at its time. Over `$__interval`, one bar's window ends where the next
- * one's begins, so that bars add up.
+ * one's begins, so that bars add up. Without an outline, which would be a line where all are 0.
  */
 export function columns(settings: LineSettings) {
   const stacking = { mode: 'normal', group: 'A' };
-  const custom = { drawStyle: 'bars', barAlignment: -1, fillOpacity: 60, stacking };
+  const custom = { drawStyle: 'bars', barAlignment: -1, lineWidth: 0, fillOpacity: 80, stacking };
   return lines({ interval: '1h', custom, ...settings });
 }
 
