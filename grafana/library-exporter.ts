@@ -91,7 +91,7 @@ function headlines() {
 }
 
 function exporters() {
-  const answers = { 0: ['does not answer', theme.BAD], 1: ['answers', theme.GOOD] } as const;
+  const answers = { 0: ['down', theme.BAD], 1: ['answers', theme.GOOD] } as const;
   const last = `1000 * max by (instance) (max_over_time(timestamp(${INFO})[1d:1m]))`;
   return table({
     title: 'Exporters',
