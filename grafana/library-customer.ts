@@ -99,13 +99,13 @@ function branches() {
   const ratio = { ...theme.COLOURED, unit: 'none', decimals: 2, thresholds: RATIOS };
   return table({
     title: 'Branches',
-    description: 'Ratio: entries counted for each exit counted, in 28 days. Red: a tenth off.',
+    description: 'Usual: today by now. Ratio: entries for each exit, in 28 days. Red: a tenth off.',
     labels: { name: 'Branch', branch: '', customer: '' },
     queries: [
       ['', `max by (customer, branch, name) (library_site_info{${OF}})`],
       ['Inside', bySite('library_inside_people', OF)],
       ['Today', bySite('library_people_entered_today', OF)],
-      ['Usual by now', bySite('library_people_entered_usual_today', OF)],
+      ['Usual', bySite('library_people_entered_usual_today', OF)],
       ['Ratio', bySite('library_door_count_ratio', OF), ratio],
     ],
     sortBy: ['Inside desc'],

@@ -136,7 +136,7 @@ function branchTable() {
   return table({
     title: 'Branches',
     description:
-      'Most people inside first. Usual: to be expected by now, from this weekday of four weeks.',
+      'Most people inside first. Usual: entries to be expected today by now, from this weekday of four weeks.',
     labels: { customer: 'Library', name: 'Branch', branch: '' },
     queries: [
       ['', `max by (customer, branch, name) (library_site_info{${OF}})`],
@@ -145,7 +145,7 @@ function branchTable() {
       ['Open', bySite('library_open', OF), open],
       ['Last hour', bySite('library_people_entered_hour', OF)],
       ['Today', bySite('library_people_entered_today', OF)],
-      ['Usual by now', bySite('library_people_entered_usual_today', OF)],
+      ['Usual', bySite('library_people_entered_usual_today', OF)],
     ],
     sortBy: ['Inside desc'],
   });

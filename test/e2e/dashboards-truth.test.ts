@@ -275,7 +275,7 @@ test('today and the last hour are what was counted, and usual is near the mean o
     const ago = weeks * 7 * DAY_MS;
     return entered('well', TODAY_MS - ago, NOW_MS - ago);
   });
-  const shown = await valueOf(['overview', 'Branches', 'Usual by now'], TODAY, WELL);
+  const shown = await valueOf(['overview', 'Branches', 'Usual'], TODAY, WELL);
   expect(Math.abs(shown / mean(usual) - 1)).toBeLessThan(0.15);
 });
 
@@ -288,7 +288,7 @@ test('sums are of the branches whose counts are right and new, also of what is u
   const today = await valueOf(['overview', 'Entries today', 'entries']);
   expectBetween(today, [sum(oldest), sum(newest)]);
   for (const [column, title, name] of [
-    ['Usual by now', 'Entries today', 'usual'],
+    ['Usual', 'Entries today', 'usual'],
     ['Inside', 'People inside', 'inside'],
     ['Last hour', 'Entries, last hour', 'entries'],
   ] as const) {
