@@ -1,4 +1,4 @@
-/** A simulated library as the exporter's own code judges it: at each poll it is given what the service would show. */
+/** A simulated library for the exporter's own code: at each poll it is given what the service would show. */
 import { HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { contains } from '../../src/counting/calendar/calendar.ts';
 import type { Calendar, Span } from '../../src/counting/calendar/calendar.ts';
@@ -202,8 +202,8 @@ export class PolledSite {
   }
 
   /**
-   * Whether a problem may begin: what is usual is about half of what it needs, or more. Elsewhere the judgement need
-   * not be asked, which saves most of the time.
+   * Whether a problem may begin: what is usual is about half of what it needs, or more. Elsewhere the problems need
+   * not be computed, which saves most of the time.
    */
   mayChange(
     atMs: number,

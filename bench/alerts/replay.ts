@@ -1,5 +1,5 @@
 /**
- * `npm run alerts:replay`: a year of simulated libraries, with and without faults, judged by the exporter's own code,
+ * `npm run alerts:replay`: a year of simulated libraries, with and without faults, with the problems that the exporter's own code finds,
  * and when the shipped alerts fire by that. Counts false alarms and measures delays. With `--write` it replaces the
  * tables in docs/alerts.md.
  */

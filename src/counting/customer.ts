@@ -60,7 +60,7 @@ export interface PollIntervals {
 }
 
 /** Problems of the customer and its branches. */
-interface Judged {
+interface FoundProblems {
   readonly problems: readonly Problem[];
   readonly atMs: number;
   readonly validUntilMs: number;
@@ -88,8 +88,8 @@ export class Customer implements MetricsSource {
   /** The first refusal in a row. */
   #refusedMs: number | undefined;
   /** By the newest values; undefined once they have changed. */
-  #judged: Judged | undefined;
-  /** Its own problems, without those of its buildings: of the last judgement; before the first one, as stored. */
+  #found: FoundProblems | undefined;
+  /** Its own problems, without those of its buildings: as they were found last; before the first poll, as stored. */
   #ownProblems: readonly Problem[] = [];
   #intervals: PollIntervals = { intervalMs: MINUTE_MS, breakdownIntervalMs: 5 * MINUTE_MS };
 
@@ -154,7 +154,7 @@ export class Customer implements MetricsSource {
       this.#countBranches();
     }
     this.#updateLoginsSoFar();
-    this.#judged = undefined;
+    this.#found = undefined;
     stream.health = succeeded(stream.health, result, nowMs);
   }
 
@@ -164,13 +164,13 @@ export class Customer implements MetricsSource {
     nowMs: number,
   ): void {
     this.breakdowns.polled(breakdown, state, nowMs);
-    this.#judged = undefined;
+    this.#found = undefined;
     this.breakdowns.setHealth(breakdown, succeeded(this.#healthOf(breakdown), result, nowMs));
   }
 
   /** `message` must not contain secrets. */
   pollFailed(stream: Stream, message: string, nowMs: number): void {
-    this.#judged = undefined;
+    this.#found = undefined;
     this.#setHealth(stream, failed(this.#healthOf(stream), message, nowMs));
   }
 
@@ -179,7 +179,7 @@ export class Customer implements MetricsSource {
   }
 
   credentialsChecked(valid: boolean, nowMs: number): void {
-    this.#judged = undefined;
+    this.#found = undefined;
     this.#credentialsValid = valid;
     if (valid) {
       this.#ownProblems = this.#ownProblems.filter(({ kind }) => kind !== 'credentials_refused');
@@ -198,7 +198,7 @@ export class Customer implements MetricsSource {
 
   setDescription({ labels, branches, ...site }: CustomerDescription): void {
     const { calendar, timezone } = this.#options;
-    this.#judged = undefined;
+    this.#found = undefined;
     this.#labels = labels;
     this.#site.setDescription({ ...site, estimate: site.estimate && branches === undefined });
     if (branches === undefined || !this.streams.includes('people')) {
@@ -229,7 +229,7 @@ export class Customer implements MetricsSource {
 
   /** Takes the past of a stream as the service has it. */
   pastRead(stream: MinuteStream, past: Past): void {
-    this.#judged = undefined;
+    this.#found = undefined;
     if (stream === 'people') {
       this.#site.pastRead(past);
       this.#countBranches();
@@ -309,7 +309,7 @@ export class Customer implements MetricsSource {
       validUntilMs: this.#validUntil(nowMs, facts),
     };
     const ofBranches = (branches ?? []).flatMap((branch) => branch.problems);
-    this.#judged = {
+    this.#found = {
       problems: inOrder([...metrics.problems, ...ofBranches]),
       atMs: nowMs,
       validUntilMs: metrics.validUntilMs,
@@ -319,11 +319,11 @@ export class Customer implements MetricsSource {
 
   /** Returns its problems and those of its branches, causes first. Computed when they may have changed. */
   problemsAt(nowMs: number): readonly Problem[] {
-    const known = this.#judged;
+    const known = this.#found;
     if (known === undefined || nowMs < known.atMs || nowMs >= known.validUntilMs) {
       this.metricsAt(nowMs);
     }
-    return this.#judged?.problems ?? [];
+    return this.#found?.problems ?? [];
   }
 
   /** What a restart must know of its problems. Cheap without problems. */

@@ -1,5 +1,5 @@
 /**
- * What is wrong with a customer or a building, since when, and how many people it cost. Nothing else judges: the
+ * What is wrong with a customer or a building, since when, and how many people it cost. Nothing else decides that: the
  * status page, the alerts and the dashboards show what is decided here. Pure, from facts that follow from the
  * service's counts, so that a restart and a replica decide the same. docs/how-it-counts.md has the table of problems.
  */
@@ -143,7 +143,7 @@ export interface CustomerFacts {
   readonly logins: { readonly missed: number; readonly lastMs: number | undefined } | undefined;
 }
 
-export interface CustomerJudgement {
+export interface CustomerProblems {
   readonly problems: readonly Problem[];
   /** Whether its counts are new. If not, nothing is said about its buildings. */
   readonly isCurrent: boolean;
@@ -152,14 +152,14 @@ export interface CustomerJudgement {
 /**
  * Returns the problems of a customer, causes first, without those of its buildings.
  *
- * @param before those of the last judgement: one that lasts keeps its start, also over a restart
+ * @param before those found before: one that lasts keeps its start, also over a restart
  */
 export function problemsOfCustomer(
   facts: CustomerFacts,
   nowMs: number,
   before: readonly Problem[],
-): CustomerJudgement {
-  const { problems, isCurrent } = judgeCustomer(facts, nowMs, before);
+): CustomerProblems {
+  const { problems, isCurrent } = findProblems(facts, nowMs, before);
   return {
     problems: problems.map((problem) =>
       problem.kind === 'no_logins'
@@ -170,11 +170,11 @@ export function problemsOfCustomer(
   };
 }
 
-function judgeCustomer(
+function findProblems(
   { refusedMs, streams, unreadableMs, logins }: CustomerFacts,
   nowMs: number,
   before: readonly Problem[],
-): CustomerJudgement {
+): CustomerProblems {
   if (refusedMs !== undefined) {
     return { problems: oldest('credentials_refused', [refusedMs]), isCurrent: false };
   }
@@ -279,7 +279,7 @@ export interface SiteFacts {
   readonly overCapacityMs: number | undefined;
 }
 
-export interface SiteJudgement {
+export interface SiteProblems {
   readonly problems: readonly Problem[];
   /** Whether its counts are right and new. */
   readonly isTrusted: boolean;
@@ -303,14 +303,14 @@ const OF_DOORS: ReadonlySet<ProblemKind> = new Set([
 /**
  * Returns the problems of a building, causes first.
  *
- * @param before those of the last judgement: one that lasts does not end because a long silence has become usual,
+ * @param before those found before: one that lasts does not end because a long silence has become usual,
  *   or because the evidence of use has passed
  */
 export function problemsOfSite(
   facts: SiteFacts,
   nowMs: number,
   before: readonly Problem[],
-): SiteJudgement {
+): SiteProblems {
   const { counts, doors, overCapacityMs } = facts;
   const found = [
     ...countsDelayed(facts, nowMs),

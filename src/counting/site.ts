@@ -25,7 +25,7 @@ import { aboveSince, CURVE_STEP_MS, occupancyAt, occupancyCurve } from './occupa
 import { countedSince, enteredLastHour, openTime, usualPeople } from './past/usual.ts';
 import type { SitePast } from './past/usual.ts';
 import { problemsOfDoors, problemsOfSite } from './problems.ts';
-import type { DeviceFacts, Problem, SiteFacts, SiteJudgement } from './problems.ts';
+import type { DeviceFacts, Problem, SiteFacts, SiteProblems } from './problems.ts';
 import { countOf, grandTotal } from './rows/counts.ts';
 
 /** What the order of today's minutes shows of the people inside. */
@@ -57,7 +57,7 @@ export interface Surroundings extends Pick<SiteFacts, 'loginMs' | 'others'> {
 export type Silences = ReadonlyMap<string, DeviceFacts>;
 
 /** Without a poll nothing is known, and while polls fail nothing is said. */
-type Judgement = Omit<SiteJudgement, 'isTrusted'> & Pick<SiteMetrics, 'isTrusted'>;
+type Found = Omit<SiteProblems, 'isTrusted'> & Pick<SiteMetrics, 'isTrusted'>;
 
 export class Site {
   readonly days: CountedDays;
@@ -72,7 +72,7 @@ export class Site {
   #rise: SiteFacts['rise'];
   /** Today's counts at the newest poll. */
   #sum: { readonly dayMs: number; readonly counts: number } | undefined;
-  /** Those of the last judgement; before the first one, those that were stored. */
+  /** Those that were found last; before the first poll, those that were stored. */
   problems: readonly Problem[] = [];
 
   /** `timezone` is that of the opening hours. */
@@ -156,11 +156,11 @@ export class Site {
     const counts = isFresh ? this.#expectedNow() : undefined;
     const usual = counts?.usual;
     const open = this.isOpenAt(nowMs);
-    const judgement = this.#judge(nowMs, surroundings, {
+    const found = this.#findProblems(nowMs, surroundings, {
       counts,
       overCapacityMs: open === false ? undefined : inside?.overCapacityMs,
     });
-    const isTrusted = judgement.isTrusted !== false;
+    const isTrusted = found.isTrusted !== false;
     const estimate = this.#estimateAt(nowMs, inside?.estimate, isTrusted);
     const people = inside && Math.round((estimate.people ?? { people: inside.occupancy }).people);
     return {
@@ -174,7 +174,7 @@ export class Site {
       enteredHour: isFresh && today ? enteredLastHour(past, today) : undefined,
       estimate,
       usual: usual && (isToday ? usual : { ...usual, entriesToday: undefined }),
-      ...judgement,
+      ...found,
     };
   }
 
@@ -200,11 +200,11 @@ export class Site {
     );
   }
 
-  #judge(
+  #findProblems(
     nowMs: number,
     { isCurrent, silences, ...surroundings }: Surroundings,
     counted: Pick<SiteFacts, 'counts' | 'overCapacityMs'>,
-  ): Judgement {
+  ): Found {
     if (!isCurrent || this.days.newest === undefined) {
       return { problems: [], isTrusted: isCurrent ? undefined : false, missed: undefined };
     }
@@ -216,9 +216,9 @@ export class Site {
       rise: this.#rise,
       doors: this.#learnedAt(nowMs)?.problems ?? [],
     };
-    const judgement = problemsOfSite(facts, nowMs, this.problems);
-    this.problems = judgement.problems;
-    return judgement;
+    const found = problemsOfSite(facts, nowMs, this.problems);
+    this.problems = found.problems;
+    return found;
   }
 
   /** Returns the instants at which values change without a poll, some of them past. */

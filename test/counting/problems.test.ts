@@ -97,9 +97,9 @@ describe('a customer', () => {
     ['8 logins', { logins: { missed: 8, lastMs: ago(200) } }, { no_logins: 200 }, true],
     ['a login within four weeks', { logins: { missed: 8, lastMs: undefined } }, {}, true],
   ])('lacks %s', (_name, facts, expected, isCurrent) => {
-    const judgement = problemsOfCustomer({ ...WORKS, ...facts }, NOW_MS, []);
-    expect(agesOf(judgement.problems)).toEqual(expected);
-    expect(judgement.isCurrent).toBe(isCurrent);
+    const found = problemsOfCustomer({ ...WORKS, ...facts }, NOW_MS, []);
+    expect(agesOf(found.problems)).toEqual(expected);
+    expect(found.isCurrent).toBe(isCurrent);
   });
 
   test('says when its problems begin without another poll', () => {
@@ -329,7 +329,7 @@ describe('doors', () => {
   const RATIO = { value: 1.12, stddev: 0.05 };
 
   /** Problems with the number of days ago in place of an instant. */
-  function judge(rejectedDays: readonly number[], ratios: readonly object[] = []) {
+  function ofDoors(rejectedDays: readonly number[], ratios: readonly object[] = []) {
     const model = {
       rejectedDays,
       ratios: ratios.map((one, i) => ({ daysAgo: i, ...RATIO, ...one })),
@@ -341,8 +341,8 @@ describe('doors', () => {
   }
 
   test('differ on three of the last seven days', () => {
-    expect(judge([20, 7, 2, 1])).toEqual([['directions_unbalanced', -7]]);
-    expect(judge([8, 2, 1])).toEqual([]);
+    expect(ofDoors([20, 7, 2, 1])).toEqual([['directions_unbalanced', -7]]);
+    expect(ofDoors([8, 2, 1])).toEqual([]);
   });
 
   test.each<[string, readonly object[], readonly unknown[]]>([
@@ -358,6 +358,6 @@ describe('doors', () => {
     ['by chance', [{ daysAgo: 2, stddev: 0.0601 }], []],
     ['by too many exits', [{ daysAgo: 2, value: 0.89 }], [['door_ratio_off', -2]]],
   ])('have a ratio that is off %s', (_name, ratios, expected) => {
-    expect(judge([], ratios)).toEqual(expected);
+    expect(ofDoors([], ratios)).toEqual(expected);
   });
 });

@@ -531,7 +531,7 @@ describe('a building that counts nobody', () => {
     expect(problemsOf(library, 720, TODAY).problems).toEqual([]);
   });
 
-  test('is not judged while polls fail, nor before the first poll', () => {
+  test('has no problems of counts while polls fail, nor before the first poll', () => {
     const library = started(TODAY);
     expect(problemsOf(library, 0, TODAY)).toMatchObject({ problems: [], isTrusted: undefined });
     pollBoth(library, 675, TODAY);

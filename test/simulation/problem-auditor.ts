@@ -23,7 +23,7 @@ const QUARTER_MS = 15 * minuteMs;
 const WEEKS = [1, 2, 3, 4];
 /** Twice as many people as must be missed, in each of the weeks before, until an hour ago. */
 const MIN_MISSED = 20;
-/** Values of polls that are older are no longer judged. */
+/** Values of polls that are older are too old for problems of counts. */
 const MAX_AGE_MS = 14 * minuteMs;
 /** Problems of a building whose doors are never dead: docs/alerts.md has five a year where holidays are not known. */
 const MAX_FALSE = 1;

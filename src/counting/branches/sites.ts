@@ -184,7 +184,7 @@ export class BranchSites {
     });
   }
 
-  /** The branches with problems, as last judged or restored. */
+  /** The branches with problems, as found last or restored. */
   get problems(): readonly (readonly [key: string, problems: readonly Problem[]])[] {
     const found: [string, readonly Problem[]][] = [];
     this.#sites.forEach(({ problems }, key) => {
@@ -195,7 +195,7 @@ export class BranchSites {
     return found;
   }
 
-  /** Takes the problems that were stored, before the first judgement. */
+  /** Takes the problems that were stored, before the first poll. */
   restoreProblems(problems: RememberedProblems): void {
     this.#sites.forEach((site, key) => (site.problems = problems.get(key) ?? []));
   }
