@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { ALERT_CASES, WELL } from '../prometheus/cases.ts';
 import { readAlerts, readRecordings } from '../prometheus/rules.ts';
-import { DAY, HOUR, inputSeries } from '../prometheus/scenario.ts';
+import { DAY, HOUR, inputSeries, until } from '../prometheus/scenario.ts';
 import { failuresOf } from './support/promtool.ts';
 import type { Expectation } from './support/promtool.ts';
 
@@ -37,6 +37,41 @@ test.concurrent.for(Object.entries(ALERT_CASES))('%s', async ([, [change, fires,
     ],
   });
   expect(failures).toBe('');
+});
+
+test('a month has its own counts only, also while replicas are in two months', async () => {
+  const people = 'library_people_entered_total{customer="riverside"';
+  const month = 'library_period_info{customer="riverside"';
+  const start = 'library_period_start_timestamp_seconds{customer="riverside"';
+  const series = inputSeries(
+    {
+      [`${people},replica="a"}`]: until(10, 900, 2),
+      [`${people},replica="b"}`]: until(12, 900, 3),
+      [`${start},replica="a"}`]: until(10, 1_000, 2_000),
+      [`${start},replica="b"}`]: until(12, 1_000, 2_000),
+      [`${month},month="2026-10",replica="a"}`]: until(10, 1, undefined),
+      [`${month},month="2026-11",replica="a"}`]: until(10, () => undefined, 1),
+      [`${month},month="2026-10",replica="b"}`]: until(12, 1, undefined),
+      [`${month},month="2026-11",replica="b"}`]: until(12, () => undefined, 1),
+    },
+    30,
+    {},
+    1,
+  );
+  const record = 'customer_branch_month:library_people_entered:total';
+  const rules = readRecordings().filter((recording) => recording.record === record);
+  const expectations = [
+    [9, '2026-10', 900],
+    [11, '2026-10', 900],
+    [20, '2026-11', 3],
+  ].map(([minute, shown, total]) => ({
+    expr: record,
+    minute: Number(minute),
+    samples: [
+      [`__name__="${record}",customer="riverside",month="${shown}"`, Number(total)] as const,
+    ],
+  }));
+  expect(await failuresOf({ rules, step: 1, series, expectations })).toBe('');
 });
 
 test('every alert fires in a case', () => {
