@@ -20,6 +20,12 @@ const TODAY = CALENDAR.dayAt(Date.UTC(2026, 10, 25, 12));
 const TOMORROW = CALENDAR.dayAt(TODAY.endMs);
 const UNESTIMATED = { ...ESTIMATED, estimate: false };
 
+/** The clocks change in the nights after the second and the third day. */
+const NIGHTS = [
+  TODAY,
+  ...[Date.UTC(2026, 9, 24, 12), Date.UTC(2026, 2, 28, 12)].map((atMs) => CALENDAR.dayAt(atMs)),
+];
+
 /** Counts of one day, by minutes since its start. */
 type Minutes = Readonly<Record<number, readonly number[]>>;
 
@@ -38,6 +44,11 @@ const USUAL_DAY: Minutes = Object.fromEntries(
 );
 
 function historyBefore(day: Span, minutes: Minutes = USUAL_DAY, yesterday = minutes): Past {
+  return historyOf(day, ({ endMs }) => (endMs === day.startMs ? yesterday : minutes));
+}
+
+/** Four weeks before a day, each day with its own counts. */
+function historyOf(day: Span, minutesOf: (past: Span) => Minutes): Past {
   const days: Span[] = [];
   for (let before = day; days.length < 28;) {
     before = CALENDAR.dayBefore(before);
@@ -46,7 +57,7 @@ function historyBefore(day: Span, minutes: Minutes = USUAL_DAY, yesterday = minu
   return createPast(
     CALENDAR,
     day,
-    days.map((past) => dayOf(past, past.endMs === day.startMs ? yesterday : minutes)),
+    days.map((past) => dayOf(past, minutesOf(past))),
   );
 }
 
@@ -403,12 +414,6 @@ describe('an estimate', () => {
 describe('a building that counts nobody', () => {
   const SINCE_MINUTE = 585;
   const LOGINS: Minutes = { 590: [1], 610: [1] };
-  /** The clocks change in the nights after the second and the third day. */
-  const DAYS = [
-    TODAY,
-    ...[Date.UTC(2026, 9, 24, 12), Date.UTC(2026, 2, 28, 12)].map((atMs) => CALENDAR.dayAt(atMs)),
-  ];
-
   function problemsOf(library: Customer, minute: number, day: Span) {
     return library.metricsAt(day.startMs + minute * MINUTE_MS);
   }
@@ -428,7 +433,7 @@ describe('a building that counts nobody', () => {
     poll(library, minute, logins, { day, stream: 'logins' });
   }
 
-  test.each(DAYS)('has the same problem after a restart, and on the next day: %o', (day) => {
+  test.each(NIGHTS)('has the same problem after a restart, and on the next day: %o', (day) => {
     const next = CALENDAR.dayAt(day.endMs);
     const lastMinute = (day.endMs - day.startMs) / MINUTE_MS - 1;
     const sinceMs = day.startMs + SINCE_MINUTE * MINUTE_MS;
@@ -543,6 +548,87 @@ describe('a building that counts nobody', () => {
     expect({ isTrusted, missed }).toEqual({ isTrusted: false, missed: undefined });
     pollBoth(library, 681, TODAY);
     expect(problemsOf(library, 681, TODAY).problems).toMatchObject([{ kind: 'nobody_counted' }]);
+  });
+});
+
+describe.each(NIGHTS)('over the night after %o', (day) => {
+  const next = CALENDAR.dayAt(day.endMs);
+  const MORNING = passes(240, 480, [5, 5]);
+  const BUSY = passes(240, 720, [5, 5]);
+  const LOGINS = passes(240, 720, [2]);
+  const LAST_MINUTE = 345;
+  const sinceMs = day.startMs + LAST_MINUTE * MINUTE_MS;
+
+  /** Counts of the day, and of the next one until it is polled; of days before, by how many days before. */
+  interface Scenario {
+    readonly people?: readonly [Minutes, Minutes];
+    readonly logins?: readonly [Minutes, Minutes];
+    readonly past?: (daysBefore: number) => Minutes;
+    /** When the problem began, if that is not the last count in the day. */
+    readonly sinceMs?: number;
+  }
+  /** One direction counts nobody from 09:45 on. */
+  function oneWay(counts: readonly number[]): Pick<Scenario, 'people'> {
+    const both = passes(240, LAST_MINUTE + 15, [5, 5]);
+    return { people: [{ ...both, ...passes(360, 720, counts) }, passes(240, 480, counts)] };
+  }
+  const SCENARIOS: Readonly<Record<string, Scenario>> = {
+    entries_missing: oneWay([0, 5]),
+    exits_missing: oneWay([5, 0]),
+    no_logins: { logins: [passes(240, 360, [2]), {}] },
+    directions_unbalanced: {
+      past: (ago) =>
+        passes(
+          240,
+          720,
+          [
+            [5, 5],
+            [30, 1],
+            [2, 20],
+            [20, 2],
+          ][ago] ?? [5, 5],
+        ),
+      sinceMs: dayBefore(3).startMs,
+    },
+    door_ratio_off: {
+      past: (ago) => passes(240, 720, ago < 15 ? [15, 12] : [20, 19]),
+      people: [passes(240, 720, [15, 12]), passes(240, 480, [15, 12])],
+      // Two days later, the learned ratio is above 1.1.
+      sinceMs: dayBefore(12).startMs,
+    },
+  };
+
+  function dayBefore(count: number): Span {
+    return count === 0 ? day : CALENDAR.dayBefore(dayBefore(count - 1));
+  }
+  /** A process that knows what was counted before today. */
+  function started(today: Span, { past = () => BUSY, people, logins }: Scenario): Customer {
+    const library = customer(['people', 'logins'], ESTIMATED);
+    const [ofDay, loginsOfDay] = [people?.[0] ?? BUSY, logins?.[0] ?? LOGINS];
+    const history = historyOf(today, ({ startMs }) =>
+      startMs === day.startMs ? ofDay : past(Math.round((day.startMs - startMs) / DAY_MS)),
+    );
+    library.pastRead('people', history);
+    library.pastRead('logins', historyBefore(today, LOGINS, today === day ? LOGINS : loginsOfDay));
+    return library;
+  }
+  function problemsAt(library: Customer, today: Span, minute: number, scenario: Scenario) {
+    const index = today === day ? 0 : 1;
+    const { people = [BUSY, MORNING], logins = [LOGINS, passes(240, 480, [2])] } = scenario;
+    poll(library, minute, people[index], { day: today });
+    poll(library, minute, logins[index], { day: today, stream: 'logins' });
+    const { problems } = library.metricsAt(today.startMs + minute * MINUTE_MS);
+    return problems.map(({ kind, sinceMs: fromMs }) => ({ kind, sinceMs: fromMs }));
+  }
+
+  test.each(Object.entries(SCENARIOS))('%s has one start, also in a replica', (kind, scenario) => {
+    const problem = [{ kind, sinceMs: scenario.sinceMs ?? sinceMs }];
+    const library = started(day, scenario);
+    expect(problemsAt(library, day, 719, scenario)).toEqual(problem);
+    problemsAt(library, day, (day.endMs - day.startMs) / MINUTE_MS - 1, scenario);
+    expect(problemsAt(library, next, 0, scenario)).toEqual(problem);
+    expect(problemsAt(library, next, 480, scenario)).toEqual(problem);
+    expect(problemsAt(started(next, scenario), next, 480, scenario)).toEqual(problem);
   });
 });
 
