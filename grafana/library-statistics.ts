@@ -10,10 +10,10 @@ const MISSED = `customer_branch_month:library_people_missed:max{${RECORDED}}[$__
 /** The same day of the same month. */
 const A_YEAR_AGO = ' offset 365d';
 /** Recordings. */
-const A_DAY = 12;
+const A_DAY = 6;
 /** Fewer are no gap in a month, and are often by chance in a small branch. */
 const MANY = 50;
-const SOURCE = 'Recorded every two hours of the month. The command `report` has the exact totals.';
+const SOURCE = 'Recorded every four hours of the month. The command `report` has the exact totals.';
 const LABELS = { month: 'Month', customer: 'Library', name: 'Branch', branch: '' };
 
 /** The whole dashboard, as its file has it. */

@@ -21,7 +21,7 @@ const NOW_SECONDS = Date.UTC(2026, 11, 10, 12) / 1_000;
 /** Statistics begins with the last year. */
 const FIRST_MONTH = Date.UTC(2025, 0);
 const SCRAPE_SECONDS = 60;
-const RECORDED_SECONDS = 7_200;
+const RECORDED_SECONDS = 4 * 3_600;
 const DAY_SECONDS = 86_400;
 const TIMES_MEASURED = 3;
 /** Width of a panel on a desk: so many points has a line. */

@@ -179,7 +179,7 @@ function past(): readonly Line[] {
   ];
 }
 
-/** Recordings of two months and three sites, every two hours; of one branch only the first days of October. */
+/** Recordings of two months and three sites, every four hours; of one branch only the first days of October. */
 function months(): readonly Line[] {
   const sites = [
     'customer="well"',
@@ -192,8 +192,8 @@ function months(): readonly Line[] {
   ] as const;
   return spans.flatMap(([month, startMs, days]) =>
     sites.flatMap((site, i) =>
-      Array.from({ length: 12 * (days[i] ?? 0) }, (_, n): Line[] => {
-        const atMs = startMs + 2 * n * HOUR_MS;
+      Array.from({ length: 6 * (days[i] ?? 0) }, (_, n): Line[] => {
+        const atMs = startMs + 4 * n * HOUR_MS;
         const labels = `{${site},month="${month}"}`;
         const missed = month === '2026-10' && i === 1 && n < 20 ? 5 * n : 0;
         return [
@@ -418,10 +418,10 @@ test('the recordings have the totals of the running month', async () => {
 test('months are their last recordings, those of branches have their names and missing counts', async () => {
   const total = ['statistics', 'Entries by month'] as const;
   const october = { month: '2026-10' };
-  const last = 31 * 12 - 1;
+  const last = 31 * 6 - 1;
   expect(await valueOf(total, YEAR, { ...WELL, ...october })).toBe(last);
   const branched = { customer: 'branched', ...october };
-  expect(await valueOf(total, YEAR, branched)).toBe(2 * last + 3 * (10 * 12 - 1));
+  expect(await valueOf(total, YEAR, branched)).toBe(2 * last + 3 * (10 * 6 - 1));
   const entries = ['statistics', 'Months of branches', 'Entries'] as const;
   expect(await valueOf(entries, YEAR, { ...branched, name: 'Centre' })).toBe(2 * last);
   const days = ['statistics', 'Months of branches', 'Days recorded'] as const;
