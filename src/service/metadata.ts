@@ -22,13 +22,6 @@ export function findContradiction(
   return undefined;
 }
 
-/** Returns true if the response covers more time than the request. */
-export function isWider(asked: Window, { from, to }: ResponseMetadata): boolean {
-  return (
-    differenceMs(asked.from, from) < -TOLERANCE_MS || differenceMs(asked.to, to) > TOLERANCE_MS
-  );
-}
-
 /** Returns how much later a time is; 0 if one is absent or no time, or if only one has an offset. */
 function differenceMs(asked = '', answered = ''): number {
   if (hasOffset(asked) !== hasOffset(answered)) {

@@ -1,4 +1,4 @@
-/** `query` with the metadata of responses: JSON, notes, and reading on after an interruption. */
+/** `query` with the metadata of responses: JSON, and reading on after an interruption. */
 import { afterAll, expect, test } from 'vitest';
 import { objectsOf, Workspace } from '../acceptance/daemon.ts';
 import { json, startScriptedServer } from '../support/scripted-server.ts';
@@ -109,18 +109,6 @@ test('so does an interruption', async () => {
 test('a failure of the first page does not', async () => {
   const { err } = await query({ '': json(403, {}) });
   expect(err).not.toContain('To read the rest');
-});
-
-test.each([
-  [{ count: 2 }, '"metadata.count": expected 1, the number of rows, got 2; rows may be missing'],
-  [
-    { from: '2026-11-01T12:00:00+01:00' },
-    '"metadata.from" is later than requested; rows may be missing',
-  ],
-  [{ to: '2026-11-03T00:00:00+01:00' }, 'the service covered more time than requested'],
-])('a page with the metadata %j has a note', async (metadata, note) => {
-  const { status, err } = await query({ '': page('l-1', metadata) }, WINDOW_FLAGS);
-  expect([status, err]).toEqual([0, `note: ${note}\n`]);
 });
 
 test('--start-token is not for an aggregation', async () => {
