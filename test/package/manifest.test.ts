@@ -50,6 +50,7 @@ test.each([
     // Node.js itself, where it does not come from a package source.
     [
       'npm install --global node@24',
+      'npm ci --ignore-scripts',
       'npm ci --omit=dev --ignore-scripts --prefix /opt/library-stats-exporter',
     ],
   ],
