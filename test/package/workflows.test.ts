@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { PROJECTS } from '../vitest.config.ts';
 
 const ROOT = new URL('../../.github/', import.meta.url);
 const FILES = readdirSync(new URL('workflows', ROOT)).map((name) => `workflows/${name}`);
@@ -70,6 +71,15 @@ test('a release needs every test, and nothing lets it go on without', () => {
       'test:e2e': 'vitest run --config test/e2e/vitest.config.ts',
     },
   });
+});
+
+test('each folder of tests belongs to a project of npm test, or to the end-to-end tests', () => {
+  const tests = new URL('../', import.meta.url);
+  const folders = readdirSync(tests, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.test.ts'))
+    .map((path) => path.split('/', 1)[0]);
+  const known = Object.values(PROJECTS).flatMap((names) => names.split(','));
+  expect([...new Set(folders)].toSorted()).toEqual([...known, 'e2e'].toSorted());
 });
 
 test('the scan runs once a week', () => {
