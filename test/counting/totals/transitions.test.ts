@@ -1,5 +1,5 @@
 /**
- * The table of docs/architecture.md: each event is tried in each state of a stream. A kind of state
+ * The table of src/counting/README.md: each event is tried in each state of a stream. A kind of state
  * that the code adds does not compile until it is here, and fails until it is in the table.
  */
 import { readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { queryFrom } from '../../support/responses.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, polledPeople } from '../fixture.ts';
 import type { StreamFixture, StreamOptions } from '../fixture.ts';
 
-const PAGE = readFileSync(new URL('../../../docs/architecture.md', import.meta.url), 'utf8');
+const PAGE = readFileSync(new URL('../../../src/counting/README.md', import.meta.url), 'utf8');
 
 /** Tries each event in each state. Returns the transitions, sorted. */
 async function transitions<State extends string>(
