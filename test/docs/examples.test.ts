@@ -10,7 +10,16 @@ import { selectorsOf, syntaxErrors } from '../grafana/promql.ts';
 import { readRecordings } from '../prometheus/rules.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 
-const PAGES = ['../README', 'alerts', 'backfill', 'commands', 'debian', 'occupancy', 'operations'];
+const PAGES = [
+  '../README',
+  'alerts',
+  'backfill',
+  'commands',
+  'debian',
+  'occupancy',
+  'operations',
+  'troubleshooting',
+];
 const SRC = new URL('../../src/', import.meta.url);
 const TEXT = PAGES.map((page) =>
   readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8'),
@@ -83,8 +92,8 @@ test('there are queries and command lines', () => {
   expect(COMMANDS.length).toBeGreaterThan(8);
 });
 
-test('the log messages of docs/operations.md are those of the source', () => {
-  const [, section = ''] = TEXT.split('### Log messages\n');
+test('the log messages of docs/troubleshooting.md are those of the source', () => {
+  const [, section = ''] = TEXT.split('## Log messages\n');
   const rows = section.split(/^#/m, 1)[0]?.matchAll(/^\| (`[^|]+`) +\|/gm) ?? [];
   const messages = [...rows].flatMap(([, cell = '']) =>
     Array.from(cell.matchAll(/`([^`]+)`/g), ([, message = '']) => message),

@@ -88,7 +88,7 @@ test('kustomize builds one of each resource, and the dashboards, all in one name
   expect(shown.toSorted()).toEqual(files.map((file) => `ConfigMap ${file}`));
 });
 
-const DOCS = readFileSync(join(ROOT, 'docs/operations.md'), 'utf8');
+const DOCS = readFileSync(join(ROOT, 'docs/kubernetes.md'), 'utf8');
 /** The patches of the page by their name. */
 const PATCHES = new Map(
   Array.from(
@@ -97,7 +97,7 @@ const PATCHES = new Map(
   ),
 );
 
-/** What the overlay of docs/operations.md builds, with further lines and a change. */
+/** What the overlay of docs/kubernetes.md builds, with further lines and a change. */
 function buildOverlay(lines = '', change = (text: string) => text): readonly Resource[] {
   const [, overlay = ''] = /```yaml\n(# kustomization\.yaml\n[^`]+)```/.exec(DOCS) ?? [];
   const base = relative(realpathSync(workspace.folder), FOLDER);
@@ -111,7 +111,7 @@ function buildOverlay(lines = '', change = (text: string) => text): readonly Res
   return build(workspace.folder);
 }
 
-test('the overlay of docs/operations.md builds with its own image and secrets', () => {
+test('the overlay of docs/kubernetes.md builds with its own image and secrets', () => {
   const built = buildOverlay();
   expect(built).toHaveLength(resources.length);
   expect(resourceOf('ConfigMap', built)['data']).toEqual({ 'config.yaml': 'customers: []\n' });
@@ -136,7 +136,7 @@ const PATCHED: readonly (readonly [name: string, there: readonly RegExp[], gone:
   ['TLS', [/("scheme":"HTTPS".*){3}/, /"scheme":"https"/, /web\.yml/], /"scheme":"http"/],
 ];
 
-test.each(PATCHED)('the patch of docs/operations.md for %s builds', (name, there, gone) => {
+test.each(PATCHED)('the patch of docs/kubernetes.md for %s builds', (name, there, gone) => {
   const built = JSON.stringify(buildOverlay(`patches:\n${PATCHES.get(name)}`));
   for (const pattern of there) {
     expect(built).toMatch(pattern);

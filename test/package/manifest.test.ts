@@ -65,7 +65,7 @@ test.each([
   ['CHANGELOG.md', /^## (\S+)/m],
   ['README.md', /\.\/library-stats-exporter-([\d.]+)\.tgz/],
   ['deploy/kubernetes/kustomization.yaml', /newTag: (\S+)/],
-  ['docs/operations.md', /newTag: (\S+)/],
+  ['docs/kubernetes.md', /newTag: (\S+)/],
 ])('the version in %s is that of the package', (path, version) => {
   expect(version.exec(read(path))?.[1]).toBe(MANIFEST.version);
 });
