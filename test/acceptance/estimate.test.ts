@@ -1,4 +1,4 @@
-/** The occupancy estimate (docs/occupancy.md#the-estimate). */
+/** The occupancy estimate (docs/occupancy.md#raw-value-and-estimate). */
 import { expect, test } from 'vitest';
 import { eventually, launch } from './daemon.ts';
 import { exact } from './expected.ts';
