@@ -36,7 +36,7 @@ function pageText(): string {
   const aboutProcess = own.filter((metric) => !aboutExporter.includes(metric));
   return `# Metrics
 
-Every metric of the exporter, with its type, its labels and when it is absent. Everything with the
+For who writes queries: every metric, with its type, its labels and when it is absent. Everything with the
 label \`customer\` is polled in the background: a scrape never waits for the service. A series is absent
 until its value is known, never 0 instead. The values carry no timestamps. How counters are computed is
 in [How it counts](../how-it-counts.md).
