@@ -99,55 +99,6 @@ export function readDashboards(): readonly (readonly [string, Dashboard])[] {
   });
 }
 
-/** The colours in which a panel writes. */
-export function textColours(panel: Panel): readonly string[] {
-  const { type, options, fieldConfig } = panel;
-  const columns = fieldConfig.overrides.filter((one) => cellsOf(one) === 'color-text');
-  const isText = type === 'stat' && options['colorMode'] === 'value';
-  return [
-    ...(isText ? ownColours(panel) : []),
-    ...columns.flatMap(({ properties }) => coloursIn(properties)),
-  ];
-}
-
-/** The colours on which a panel writes. */
-export function backgroundColours(panel: Panel): readonly string[] {
-  const { type, options, fieldConfig } = panel;
-  const columns = fieldConfig.overrides.filter((one) => cellsOf(one) === 'color-background');
-  const isFilled = type === 'stat' && options['colorMode'] === 'background_solid';
-  return [
-    ...(isFilled ? ownColours(panel) : []),
-    ...(type === 'state-timeline' ? coloursIn(fieldConfig.defaults.mappings) : []),
-    ...columns.flatMap(({ properties }) => coloursIn(properties)),
-  ];
-}
-
-/** The colours of a panel and of its single values. */
-function ownColours({ fieldConfig: { defaults, overrides } }: Panel): readonly string[] {
-  return [
-    ...coloursIn(defaults.thresholds),
-    ...coloursIn(defaults.mappings),
-    ...coloursIn(overrides),
-  ];
-}
-
-function cellsOf({ properties }: Panel['fieldConfig']['overrides'][number]): unknown {
-  const cells = properties.find(({ id }) => id === 'custom.cellOptions')?.value;
-  return z.object({ type: z.string() }).safeParse(cells).data?.type;
-}
-
-/** Every `color` or `fixedColor` in a piece of JSON. */
-function coloursIn(piece: unknown): readonly string[] {
-  if (typeof piece !== 'object' || piece === null) {
-    return [];
-  }
-  return Object.entries(piece).flatMap(([key, value]) =>
-    (key === 'color' || key === 'fixedColor') && typeof value === 'string'
-      ? [value]
-      : coloursIn(value),
-  );
-}
-
 /** The queries of a panel. */
 export function queriesOf({ targets }: Panel): readonly string[] {
   return targets.map(({ expr }) => expr);

@@ -5,17 +5,9 @@ import { z } from 'zod';
 import { generatedFiles } from '../../grafana/dashboards.ts';
 import { RUNBOOKS_URL } from '../../grafana/theme.ts';
 import { PROBLEMS, PROBLEM_KINDS } from '../../src/counting/problems.ts';
-import { contrastOfText, contrastOnBackground } from './colours.ts';
 import { readRecordings } from '../prometheus/rules.ts';
 import { labelsOf } from './contract-metrics.ts';
-import {
-  RATE_INTERVAL,
-  asPromql,
-  backgroundColours,
-  queriesOf,
-  readDashboards,
-  textColours,
-} from './dashboard.ts';
+import { RATE_INTERVAL, asPromql, queriesOf, readDashboards } from './dashboard.ts';
 import type { Panel } from './dashboard.ts';
 import { groupingLabels, matchedLabels, selectorsOf, syntaxErrors } from './promql.ts';
 import type { Selector } from './promql.ts';
@@ -41,11 +33,6 @@ const CHOSEN: Readonly<Record<string, readonly object[]>> = {
 };
 /** Links between these pass the library. */
 const WITH_ONE_LIBRARY = ['library-customer', 'library-now'];
-/** Words of programs, and names that one thing had beside another. */
-const FORBIDDEN =
-  /\braw\b|\bdrift\b|(?<![$`])\bcustomers?\b|\bdevices?\b(?!\])|_missing|\bvs\b|(against|compared with) last week|usually\?/i;
-/** Of text, in both themes: WCAG 2, level AA. */
-const MIN_CONTRAST = 4.5;
 /** Units that Grafana knows: a misspelt one shows no unit and no error. */
 const UNITS = ['none', 'locale', 'm', 'percentunit', 's', 'dateTimeFromNow', 'bytes'];
 
@@ -205,26 +192,6 @@ describe.each(DASHBOARDS)('%s', (file, dashboard) => {
     },
   );
 
-  test.each(panels.map((panel) => [panel.title, panel] as const))(
-    '%s has words for people, and colours in which they can be read',
-    (_, panel) => {
-      const legends = panel.targets.flatMap(({ legendFormat }) => legendFormat.split(/{{.*?}}/));
-      const all = [panel.title, panel.description, ...legends, ...headingsOf(panel)];
-      for (const words of all) {
-        expect(words).not.toMatch(FORBIDDEN);
-      }
-      for (const colour of textColours(panel)) {
-        expect([colour, contrastOfText(colour)]).toEqual([colour, expect.toSatisfy(isReadable)]);
-      }
-      for (const colour of backgroundColours(panel)) {
-        expect([colour, contrastOnBackground(colour)]).toEqual([
-          colour,
-          expect.toSatisfy(isReadable),
-        ]);
-      }
-    },
-  );
-
   test.each(panels.filter(({ type }) => type === 'table').map((p) => [p.title, p] as const))(
     '%s names labels of its queries, and is sorted by what the reader sees',
     (_, panel) => {
@@ -306,10 +273,6 @@ function labelsAfter(expression: string): readonly string[] {
 /** The labels of a metric of the exporter or of a recording; undefined where it does not exist. */
 function labelsThere({ metric }: Selector): readonly string[] | undefined {
   return RECORDINGS.has(metric) ? metric.split(':')[0]?.split('_') : labelsOf(metric);
-}
-
-function isReadable(contrast: number): boolean {
-  return contrast >= MIN_CONTRAST;
 }
 
 function headingsOf({ transformations }: Panel): readonly string[] {
