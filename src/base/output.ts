@@ -5,6 +5,11 @@ export const FORMATS = ['table', 'csv', 'ndjson'] as const;
 
 export type Format = (typeof FORMATS)[number];
 
+/** Between the fields of CSV. With `;` numbers have decimal commas, as spreadsheets expect then. */
+export const SEPARATORS = [',', ';'] as const;
+
+export type Separator = (typeof SEPARATORS)[number];
+
 /** Returns the rows as lines. The first call adds the head. */
 export type Formatter = (rows: readonly RawRecord[]) => string;
 
@@ -18,12 +23,16 @@ const CONTROL_CHARACTERS = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/gu;
  * Returns a formatter. CSV (RFC 4180) keeps control characters, because values must be exact, but a text that a
  * spreadsheet would take for a formula begins with an apostrophe.
  */
-export function createFormatter(format: Format, columns: readonly string[]): Formatter {
+export function createFormatter(
+  format: Format,
+  columns: readonly string[],
+  separator: Separator = ',',
+): Formatter {
   switch (format) {
     case 'table':
       return createTable(columns);
     case 'csv':
-      return createCsv(columns);
+      return createCsv(columns, separator);
     case 'ndjson':
       return (rows) => rows.map((row) => jsonLine(recordOf(columns, row))).join('');
   }
@@ -105,19 +114,27 @@ function createTable(columns: readonly string[]): Formatter {
   };
 }
 
-function createCsv(columns: readonly string[]): Formatter {
+function createCsv(columns: readonly string[], separator: Separator): Formatter {
   let head: readonly RawRecord[] = [columns];
   return (rows) => {
-    const lines = [...head, ...rows].map((row) => `${row.map(csvField).join(',')}\r\n`);
+    const lines = [...head, ...rows].map((row) => {
+      const fields = row.map((value) => csvField(value, separator));
+      return `${fields.join(separator)}\r\n`;
+    });
     head = [];
     return lines.join('');
   };
 }
 
-function csvField(value: RawRecord[number]): string {
+function csvField(value: RawRecord[number], separator: Separator): string {
+  if (typeof value === 'number' && separator === ';') {
+    return String(value).replace('.', ',');
+  }
   const text =
     typeof value === 'string' ? value.replace(/^(?=[=+\-@\t])/, "'") : String(value ?? '');
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return text.includes(separator) || /["\r\n]/.test(text)
+    ? `"${text.replaceAll('"', '""')}"`
+    : text;
 }
 
 /** JSON may escape any character, so values are exact and harmless to a terminal. */

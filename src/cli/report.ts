@@ -3,7 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { codeOf, messageOf, ServiceError, UsageError } from '../base/errors.ts';
 import { replaceFile, requireWritable } from '../base/files.ts';
-import { counted, ProgressLine } from '../base/output.ts';
+import { counted, ProgressLine, SEPARATORS } from '../base/output.ts';
 import { inParallel } from '../base/parallel.ts';
 import { accessOf } from '../config/credentials.ts';
 import { loadConfig } from '../config/load.ts';
@@ -40,6 +40,7 @@ interface ReportFlags {
   readonly hours: 'all' | 'staffed';
   readonly visits: ReportOptions['visits'];
   readonly format: keyof typeof RENDERERS;
+  readonly separator: ReportOptions['separator'];
   readonly output?: string;
 }
 
@@ -70,6 +71,11 @@ export function reportCommand(io: Io): Command {
       new Option('--format <format>', 'output format')
         .choices(Object.keys(RENDERERS))
         .default('table'),
+    )
+    .addOption(
+      new Option('--separator <character>', 'of CSV; with ; numbers have decimal commas')
+        .choices(SEPARATORS)
+        .default(','),
     )
     .option('--output <file>', 'file to write in place of standard output', parsePath)
     .addHelpText(
@@ -112,6 +118,7 @@ async function report(flags: ReportFlags, io: Io): Promise<void> {
     period: flags.period,
     staffed: flags.hours === 'staffed',
     visits: flags.visits,
+    separator: flags.separator,
   };
   const customers = reportedCustomers(flags, config);
   const { sections, failures } = await readAll(customers, options, config, io);

@@ -11,9 +11,11 @@ type Columns = Readonly<
   Record<string, (row: ReportRow, section: Section) => string | number | undefined>
 >;
 
-const BRANCH: Columns = {
-  branch: (_, { key }) => key,
-  branch_name: (_, { name }) => name,
+/** What tells the rows of a customer apart. */
+const PARTS: Readonly<Record<ReportOptions['by'], Columns>> = {
+  customer: {},
+  branch: { branch: (_, { key }) => key, branch_name: (_, { name }) => name },
+  device: { device: (_, { key }) => key },
 };
 const COUNTS: Columns = {
   period_start: ({ period }) => period.start,
@@ -39,7 +41,7 @@ const DAYS: Columns = {
 function tabulate(sections: readonly Section[], { by, staffed }: ReportOptions) {
   const columns = Object.entries<Columns[string]>({
     customer: (_, { customer }) => customer,
-    ...(by === 'device' ? { device: (_, { key }) => key } : BRANCH),
+    ...PARTS[by],
     ...COUNTS,
     ...(staffed ? STAFFED : {}),
     ...DAYS,
@@ -52,10 +54,10 @@ function tabulate(sections: readonly Section[], { by, staffed }: ReportOptions) 
   return { names: columns.map(([name]) => name), records };
 }
 
-/** Returns CSV (RFC 4180) with a head, dots as decimal separators, and empty fields for what is unknown. */
+/** Returns CSV (RFC 4180) with a head, and empty fields for what is unknown. */
 export function csvReport(sections: readonly Section[], options: ReportOptions): string {
   const { names, records } = tabulate(sections, options);
-  return createFormatter('csv', names)(records);
+  return createFormatter('csv', names, options.separator)(records);
 }
 
 /** Returns a JSON array of rows. Each has the dates of its days without counts, too. */

@@ -1,6 +1,7 @@
 /** What is read for one customer: its periods, days and windows, and how many requests they take. */
 import { nextTurn } from '../base/clock.ts';
 import { DAY_MS } from '../base/duration.ts';
+import type { Separator } from '../base/output.ts';
 import type { CustomerConfig } from '../config/types.ts';
 import { Calendar, spanOf } from '../counting/calendar/calendar.ts';
 import type { Span } from '../counting/calendar/calendar.ts';
@@ -19,6 +20,8 @@ export interface ReportOptions {
   readonly staffed: boolean;
   /** Visits are entries, or half of entries and exits. */
   readonly visits: 'entered' | 'mean';
+  /** Of CSV. */
+  readonly separator: Separator;
   /** What readers must know of the whole report; empty if there is nothing. */
   readonly note: string;
 }

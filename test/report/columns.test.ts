@@ -11,6 +11,7 @@ const OPTIONS: ReportOptions = {
   period: 'month',
   staffed: false,
   visits: 'mean',
+  separator: ',',
   note: '',
 };
 
@@ -53,7 +54,19 @@ test('CSV is that of RFC 4180: a head, quotes where needed, dots in decimals', (
   ]);
 });
 
+test('CSV with semicolons has decimal commas, and quotes a semicolon', () => {
+  const csv = csvReport([{ ...MAIN, name: 'Main; old' }], { ...OPTIONS, separator: ';' });
+  expect(csv.split('\r\n').slice(0, 3)).toEqual([
+    'customer;branch;branch_name;period_start;period_end;entered;exited;visits;logins;days_open;days_without_counts;note',
+    'northern-jutland;101;"Main; old";2024-02-01;2024-03-01;2000;2000;2000;;20;0;',
+    'northern-jutland;101;"Main; old";2025-02-01;2025-03-01;1001;1000;1000,5;;20;4;no counts',
+  ]);
+});
+
 test('CSV has the columns of the options, also without rows', () => {
+  expect(csvReport([], { ...OPTIONS, by: 'customer' })).toBe(
+    'customer,period_start,period_end,entered,exited,visits,logins,days_open,days_without_counts,note\r\n',
+  );
   expect(csvReport([], { ...OPTIONS, by: 'device', staffed: true })).toBe(
     'customer,device,period_start,period_end,entered,exited,visits,logins,entered_staffed,entered_self_service,hours_staffed,hours_self_service,days_open,days_without_counts,note\r\n',
   );

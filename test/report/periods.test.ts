@@ -67,6 +67,7 @@ test('a plan of many years hears a signal', async () => {
     period: 'year',
     staffed: true,
     visits: 'entered',
+    separator: ',',
     note: '',
   } as const;
   const stop = new AbortController();

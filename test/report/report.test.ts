@@ -170,8 +170,6 @@ test.each([
       const { entered, exited, logins } = groundTruthOf(customer, span);
       expect(row).toEqual({
         customer,
-        branch: null,
-        branch_name: null,
         period_start: row['period_start'],
         period_end: row['period_end'],
         entered,
