@@ -124,7 +124,6 @@ export function createDaemon(options: DaemonOptions) {
       customers: exporter.customers.map(({ customer }) => customer),
       failedReload: [...failedReloads.values()].at(-1),
       stateFailure: store.failure,
-      nextPollInMs: (customer, stream) => exporter.scheduler.nextPollInMs(customer, stream),
     }),
     config: () => shownConfig,
     reload: () => reload(),

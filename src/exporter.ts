@@ -107,7 +107,7 @@ export class Exporter {
   }
 
   /** State of the polls. `apply` may replace it. */
-  get scheduler(): Pick<Scheduler, 'lateMs' | 'nextPollInMs'> {
+  get scheduler(): Pick<Scheduler, 'lateMs'> {
     return this.#runtime.scheduler;
   }
 

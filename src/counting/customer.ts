@@ -217,9 +217,9 @@ export class Customer implements MetricsSource {
     return this.#branches;
   }
 
-  /** Ids and names of its buildings, if it is polled by branch, in any order. */
-  get branchNames(): readonly string[] {
-    return this.#branches?.names ?? [];
+  /** The names of its buildings by id; empty if it is not polled by branch. */
+  get branchNames(): ReadonlyMap<string, string> {
+    return this.#branches?.names ?? new Map<string, string>();
   }
 
   /** Returns whether it is open; undefined without opening hours. */

@@ -134,15 +134,6 @@ export class Scheduler {
     return this.#ticker.lateMs();
   }
 
-  /** Time until the next poll of a stream: 0 while it runs or waits; undefined if it is not polled. */
-  nextPollInMs(customer: NamedCustomer, stream: string): number | undefined {
-    const job = this.#jobs.get(keyOf(customer, stream));
-    if (job === undefined || job.running !== undefined || job.phase === 'first') {
-      return job && 0;
-    }
-    return Math.max(0, job.dueMs - this.#options.clock.monotonicMs());
-  }
-
   /** Jobs evenly over the interval. */
   #spread(
     customers: readonly PolledCustomer[],

@@ -1,9 +1,9 @@
 /** A report as one HTML file without scripts or other resources: a chart and a table of each library. */
 import { Temporal } from 'temporal-polyfill';
 import { DAY_MS } from '../base/duration.ts';
-import { Html, html, NOTHING } from '../web/html.ts';
+import { formatNumber, html, renderPage, renderTable } from '../web/html.ts';
+import type { Column, Content, Html } from '../web/html.ts';
 import { gapsOf, titleOf } from './columns.ts';
-import { PAGE_STYLE } from './page-style.ts';
 import { dateText, yearBefore } from './periods.ts';
 import type { PeriodName } from './periods.ts';
 import type { ReportOptions } from './plan.ts';
@@ -15,11 +15,15 @@ const MAX_BARS = 400;
 const MAX_LABELS = 14;
 /** Sections with more rows may be cut by the end of a page. */
 const MAX_ROWS_KEPT_TOGETHER = 18;
-const MONTHS =
-  'January February March April May June July August September October November December'.split(
-    ' ',
-  );
-const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat'];
+
+const LONG_DATE = dateFormat({ dateStyle: 'long' });
+const MONTH = dateFormat({ month: 'long', year: 'numeric' });
+const WEEKDAY = dateFormat({ weekday: 'short' });
+
+/** Dates are midnights in UTC. */
+function dateFormat(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  return new Intl.DateTimeFormat('en-GB', { ...options, timeZone: 'UTC' });
+}
 
 /** Returns the whole document. `nowMs` is shown as the time at which it was made. */
 export function htmlReport(
@@ -28,38 +32,26 @@ export function htmlReport(
   nowMs: number,
 ): string {
   const { from, to } = options.range;
-  const days = `${longDate(from)} to ${longDate(to - DAY_MS)}`;
+  const title = `Visits, ${LONG_DATE.format(from)} to ${LONG_DATE.format(to - DAY_MS)}`;
   const visits =
     options.visits === 'mean' ? 'Visits are half of entries and exits.' : 'Visits are entries.';
-  return html`<!DOCTYPE html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>Visits, ${days}</title>
-        <style>
-          ${new Html(PAGE_STYLE)}
-        </style>
-      </head>
-      <body>
-        <header>
-          <h1>Visits, ${days}</h1>
-          <p class="soft">${visits} Made on ${longDate(nowMs)}. ${options.note}</p>
-        </header>
-        ${sections.length > 1 ? overview(withTotals(sections)) : NOTHING}
-        ${sections.map((section) => sectionHtml(section, options))}
-      </body>
-    </html> `.markup;
+  const body = html`<h1>${title}</h1>
+    <p class="soft">${visits} Made on ${LONG_DATE.format(nowMs)}. ${options.note}</p>
+    ${sections.length > 1 ? overview(withTotals(sections)) : ''}
+    ${sections.map((section) => sectionHtml(section, options))}`;
+  return renderPage(title, 'report', html``, body);
 }
 
 function overview(sections: readonly Section[]): Html {
   const rows = sections.map((section) => ({ title: titleOf(section), ...totalOf(section.rows) }));
+  const logins: Column<(typeof rows)[number]> = {
+    title: 'Logins',
+    cell: (row) => number(row.logins),
+  };
   const columns: readonly Column<(typeof rows)[number]>[] = [
     { title: 'Library', cell: ({ title }) => title },
     { title: 'Visits', cell: ({ visits }) => number(visits) },
-    ...(rows.some(({ logins }) => logins !== undefined)
-      ? [{ title: 'Logins', cell: ({ logins }: (typeof rows)[number]) => number(logins) }]
-      : []),
+    ...(rows.some((row) => row.logins !== undefined) ? [logins] : []),
     {
       title: 'Days without counts',
       cell: ({ gaps }) => (gaps === undefined ? '' : gapsText(gaps)),
@@ -67,7 +59,7 @@ function overview(sections: readonly Section[]): Html {
   ];
   return html`<section class="short names">
     <h2>All libraries</h2>
-    ${table(columns, rows)}
+    ${renderTable('All libraries', columns, rows)}
   </section> `;
 }
 
@@ -92,46 +84,52 @@ function sectionHtml(section: Section, options: ReportOptions): Html {
       <h2>${titleOf(section)}</h2>
       ${chart(pairs, period)}
     </div>
-    ${table(columnsOf(pairs, options), pairs)}
-    ${gaps.length === 0 ? NOTHING : html`<p class="gaps"><span class="gap">Days without counts:</span> ${gaps.join(', ')}</p>`}
+    ${renderTable(titleOf(section), columnsOf(pairs, options), pairs)}
+    ${gaps.length === 0 ? '' : html`<p><b class="bad">Days without counts:</b> ${gaps.join(', ')}</p>`}
   </section> `;
 }
 
-function chart(all: readonly Pair[], period: PeriodName): Html {
+function chart(all: readonly Pair[], period: PeriodName): Content {
   const withBefore = all.filter(({ before }) => before !== undefined);
   const pairs = withBefore.length > 1 ? withBefore : all;
   const values = pairs.flatMap(({ row, before }) => [valueOf(row), before ? valueOf(before) : 0]);
   const top = niceTop(Math.max(...values, 1));
   if (pairs.length > MAX_BARS || pairs.length < 2) {
-    return NOTHING;
+    return '';
   }
   const step = Math.ceil(pairs.length / MAX_LABELS);
   const bars = pairs.map(({ row, before }, i) => {
     const height = share(valueOf(row), top);
     const highest = Math.max(height, before ? share(valueOf(before), top) : 0);
     const hasGap = gapsIn(row) > 0;
-    const label =
-      i % step === 0 ? html`<small>${shortLabel(row, period, i === 0)}</small>` : NOTHING;
+    const label = i % step === 0 ? html`<small>${shortLabel(row, period, i === 0)}</small>` : '';
     const earlier = before
       ? html`<i class="before" style="height: ${share(valueOf(before), top)}%"></i>`
-      : NOTHING;
-    const part = row.period.cut.length > 0 ? ' class="part"' : '';
-    return html`<div class="bar${hasGap ? ' lacks' : ''}" style="--top: ${(highest / 100).toFixed(3)}">${earlier}<i${new Html(part)} style="height: ${height}%"></i>${label}</div>`;
+      : '';
+    const part = row.period.cut.length > 0 ? 'part' : '';
+    return html`<div
+      class="bar${hasGap ? ' lacks' : ''}"
+      style="--top: ${(highest / 100).toFixed(3)}"
+    >
+      ${earlier}<i class="${part}" style="height: ${height}%"></i>${label}
+    </div>`;
   });
   const legend = [
-    html`<i></i>visits`,
-    pairs.some(({ before }) => before !== undefined)
-      ? html`<i class="before"></i>the year before`
-      : NOTHING,
-    pairs.some(({ row }) => row.period.cut.length > 0)
-      ? html`<i class="part"></i>part of a period`
-      : NOTHING,
-    pairs.some(({ row }) => gapsIn(row) > 0) ? html`<b>▼</b>days without counts` : NOTHING,
+    html`<span><i></i> visits</span>`,
+    ...(pairs.some(({ before }) => before !== undefined)
+      ? [html`<span><i class="before"></i> the year before</span>`]
+      : []),
+    ...(pairs.some(({ row }) => row.period.cut.length > 0)
+      ? [html`<span><i class="part"></i> part of a period</span>`]
+      : []),
+    ...(pairs.some(({ row }) => gapsIn(row) > 0)
+      ? [html`<span><b class="bad">▼</b> days without counts</span>`]
+      : []),
   ];
   return html`<p class="key">${legend}</p>
     <div class="chart" role="img" aria-label="Bar chart of visits; the table has the numbers">
-      <span class="scale" style="top: 0">${number(top)}</span
-      ><span class="scale" style="top: 4.75rem">${number(top / 2)}</span>
+      <small class="scale" style="top: 0">${number(top)}</small>
+      <small class="scale" style="top: 4.75rem">${number(top / 2)}</small>
       <div class="plot" style="--bars: ${pairs.length}">${bars}</div>
     </div>`;
 }
@@ -152,50 +150,6 @@ function valueOf({ visits, logins }: ReportRow): number {
   return visits ?? logins ?? 0;
 }
 
-/** A column of a table whose first column is the title of a row. */
-interface Column<Row> {
-  readonly title: string;
-  readonly cell: (row: Row) => Html | string;
-  readonly total?: Html | string;
-  /** `minor` ones are hidden on phones. */
-  readonly className?: 'minor' | 'note' | undefined;
-}
-
-function table<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): Html {
-  function line(cellOf: (column: Column<Row>) => Html | string): Html {
-    const [title = '', ...cells] = columns.map(cellOf);
-    return html`<tr>
-      <th scope="row">${title}</th>
-      ${cells.map((cell, i) => html`<td${classOf(columns[i + 1])}>${cell}</td>`)}
-    </tr> `;
-  }
-  const heads = columns.map(
-    (column) => html`<th scope="col" ${classOf(column)}>${column.title}</th>`,
-  );
-  const totals = columns.some(({ total }) => total !== undefined)
-    ? html`<tfoot>
-        ${line(({ total = '' }) => total)}
-      </tfoot>`
-    : NOTHING;
-  return html`<div class="scroll">
-    <table>
-      <thead>
-        <tr>
-          ${heads}
-        </tr>
-      </thead>
-      <tbody>
-        ${rows.map((row) => line(({ cell }) => cell(row)))}
-      </tbody>
-      ${totals}
-    </table>
-  </div>`;
-}
-
-function classOf<Row>(column: Column<Row> | undefined): Html {
-  return column?.className === undefined ? NOTHING : html` class="${column.className}"`;
-}
-
 function columnsOf(
   pairs: readonly Pair[],
   { period, visits }: ReportOptions,
@@ -204,17 +158,17 @@ function columnsOf(
   function counts(
     title: string,
     value: (row: ReportRow) => number | undefined,
-    className?: 'minor',
+    style?: 'minor',
   ): readonly Column<Pair>[] {
     const total = sumBy(rows, value);
     return total === undefined
       ? []
-      : [{ title, className, cell: ({ row }) => number(value(row)), total: number(total) }];
+      : [{ title, style, cell: ({ row }) => number(value(row)), total: number(total) }];
   }
   const comparison: readonly Column<Pair>[] = [
     {
       title: 'Year before',
-      className: 'minor',
+      style: 'minor',
       cell: ({ before }) => (before ? number(valueOf(before)) : ''),
     },
     { title: 'Change', cell: changeOf },
@@ -226,7 +180,7 @@ function columnsOf(
   };
   const notes: Column<Pair> = {
     title: '',
-    className: 'note',
+    style: 'note',
     cell: ({ row }) => row.notes.join('; '),
   };
   return [
@@ -251,7 +205,7 @@ function gapsIn({ daysWithoutCounts = [] }: ReportRow): number {
 }
 
 function gapsText(gaps: number): Html {
-  return gaps === 0 ? html`0` : html`<span class="gap">${gaps}</span>`;
+  return gaps === 0 ? html`0` : html`<b class="bad">${gaps}</b>`;
 }
 
 function totalOf(rows: readonly ReportRow[]) {
@@ -280,19 +234,9 @@ function changeOf({ row, before }: Pair): string {
   return `${percent < 0 ? '−' : '+'}${Math.abs(percent).toFixed(1)} %`;
 }
 
-/** Returns a number with narrow spaces between thousands (ISO 80000-1) and at most two decimals. */
+/** Returns a number; nothing for what is unknown. */
 function number(value: number | undefined): string {
-  if (value === undefined) {
-    return '';
-  }
-  const [whole = '', decimals] = String(Math.round(value * 100) / 100).split('.');
-  const grouped = whole.replaceAll(/\B(?=(\d{3})+$)/g, '\u202f');
-  return decimals === undefined ? grouped : `${grouped}.${decimals}`;
-}
-
-function longDate(ms: number): string {
-  const date = new Date(ms);
-  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]} ${date.getUTCFullYear()}`;
+  return value === undefined ? '' : formatNumber(value);
 }
 
 function longLabel({ period: { start, end, cut } }: ReportRow, period: PeriodName): string {
@@ -302,13 +246,11 @@ function longLabel({ period: { start, end, cut } }: ReportRow, period: PeriodNam
     case 'hour':
       return `${start.slice(0, 10)} ${start.slice(11, 16)}`;
     case 'day':
-      return `${WEEKDAYS[date.getUTCDay()]} ${start}`;
+      return `${WEEKDAY.format(date)} ${start}`;
     case 'week':
       return isCut ? daysText(start, end) : isoWeek(start);
     case 'month':
-      return isCut
-        ? daysText(start, end)
-        : `${MONTHS[date.getUTCMonth()]} ${date.getUTCFullYear()}`;
+      return isCut ? daysText(start, end) : MONTH.format(date);
     case 'year':
       return daysText(start, end);
   }
@@ -320,7 +262,7 @@ function shortLabel(
   isFirst: boolean,
 ): string {
   const date = new Date(start.slice(0, 10));
-  const month = (MONTHS[date.getUTCMonth()] ?? '').slice(0, 3);
+  const month = MONTH.format(date).slice(0, 3);
   switch (period) {
     case 'hour':
       return start.slice(11, 13);

@@ -20,9 +20,8 @@ import { createAuth } from './auth.ts';
 import { createListener } from './listener.ts';
 import { createPaths, HEALTH_PATHS } from './paths.ts';
 import type { PathOptions, WebPaths } from './paths.ts';
-import { renderStatusPage } from './status-page.ts';
+import { CONTENT_SECURITY_POLICY, renderStatusPage } from './status-page.ts';
 import type { StatusData } from './status-page.ts';
-import { CONTENT_SECURITY_POLICY } from './status-style.ts';
 
 type ExpositionFormat = 'text' | 'openmetrics';
 

@@ -1,16 +1,17 @@
 /**
- * The status page: a table of all customers, those that need attention first. Rendered on the server; it loads
+ * The status page: one table of all customers and their branches, those that need attention first. It loads
  * nothing else: no script, no image, no font.
  */
-import { Html, NOTHING, html } from './html.ts';
-import { formatCount, formatDateTime, renderAgo, renderTable, renderTime } from './status-cells.ts';
+import { createHash } from 'node:crypto';
 import { PROBLEM_KINDS } from '../counting/problems.ts';
-import type { ProblemKind } from '../counting/problems.ts';
-import { COLUMNS, isUnpolled, renderCustomer } from './status-row.ts';
-import type { CustomerStatus, PollTimes } from './status-row.ts';
-import { STYLE } from './status-style.ts';
+import { formatNumber, html, renderPage, renderTable } from './html.ts';
+import type { Content, Html } from './html.ts';
+import { ago, COLUMNS, rankOf, rowsOf, styleOf } from './status-rows.ts';
+import type { CustomerStatus } from './status-rows.ts';
+import { STYLE } from './style.ts';
 
-export interface StatusData extends PollTimes {
+export interface StatusData {
+  readonly nowMs: number;
   readonly customers: readonly CustomerStatus[];
   readonly failedReload: FailedReload | undefined;
   /** The state file could not be saved, and was not saved since. */
@@ -23,8 +24,19 @@ export interface FailedReload {
   readonly problems: number;
 }
 
-const ROWS_PER_PAGE = 50;
+/** A customer is not divided: one with more branches has a page of its own. */
+const MAX_ROWS = 200;
 const REFRESH_SECONDS = 60;
+
+const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64');
+
+/** Forbids scripts, frames and every resource but the page's own style. */
+export const CONTENT_SECURITY_POLICY =
+  `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; base-uri 'none'; ` +
+  "form-action 'self'; frame-ancestors 'none'";
+
+/** Ranks of customers without problems: those that wait for a first poll, and those that work. */
+const [UNPOLLED, WORKS] = [PROBLEM_KINDS.length, PROBLEM_KINDS.length + 1];
 
 /** Returns the whole document. Only the customers on the page are asked for their values. */
 export function renderStatusPage(
@@ -33,130 +45,105 @@ export function renderStatusPage(
   telemetryPath: string,
   query: URLSearchParams,
 ): string {
-  const { nowMs, customers, failedReload, stateFailure } = data;
+  const { nowMs, customers } = data;
   const filter = (query.get('filter') ?? '').trim();
-  const lowerCase = filter.toLowerCase();
-  function matches(name: string): boolean {
-    return name.toLowerCase().includes(lowerCase);
-  }
-  const groups = Map.groupBy(customers, (customer) => rankOf(customer, nowMs));
-  const found = [...PROBLEM_KINDS, ...OTHER_RANKS]
-    .flatMap((rank) => groups.get(rank) ?? [])
-    .filter(({ customer, branchNames }) => matches(customer) || branchNames.some(matches));
-  const pages = Math.max(1, Math.ceil(found.length / ROWS_PER_PAGE));
+  const ranked = customers
+    .map((customer) => ({ customer, rank: rankOfCustomer(customer, nowMs) }))
+    .toSorted((a, b) => a.rank - b.rank);
+  const found = ranked
+    .map(({ customer }) => customer)
+    .filter((customer) => passes(customer, filter));
+  const pages = pagesOf(found);
   // Beyond the last page, the last one is shown.
-  const page = Math.min(Math.max(1, Math.trunc(Number(query.get('page')) || 1)), pages);
-  const rows = found.slice((page - 1) * ROWS_PER_PAGE, page * ROWS_PER_PAGE);
-  const [unpolled = 0, works = 0] = OTHER_RANKS.map((rank) => groups.get(rank)?.length);
-  const attention = customers.length - unpolled - works;
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta http-equiv="refresh" content="${REFRESH_SECONDS}" />
-        <title>${attention === 0 ? '' : `(${attention}) `}library-stats-exporter</title>
-        ${new Html(`<style>${STYLE}</style>`)}
-      </head>
-      <body>
-        <header>
-          <h1>library-stats-exporter</h1>
-          <span class="soft">${version}</span>
-          <a href=".${telemetryPath}">Metrics</a>
-          <a href="./config">Configuration</a>
-          <span class="soft">Documentation: README.md and docs</span>
-        </header>
-        <main>
-          ${failedReload === undefined ? NOTHING : renderFailedReload(failedReload, nowMs)}
-          ${stateFailure === undefined ? NOTHING : renderStateFailure(stateFailure)}
-          <h2 class="hidden">Summary</h2>
-          <dl class="summary">
-            ${renderTile('customers', customers.length, '')}
-            ${renderTile('need attention', attention, 'fails')}
-            ${renderTile('not polled yet', unpolled, 'waits')}
-            ${renderTile('without problems', works, 'works')}
-          </dl>
-          ${renderForm(filter, nowMs)} ${renderCustomers(rows, data, matches)}
-          ${renderPager(found.length, filter, page, pages)}
-        </main>
-      </body>
-    </html> `.markup;
+  const page = Math.min(Math.max(1, Math.trunc(Number(query.get('page')) || 1)), pages.length);
+  const rows = pages[page - 1]?.flatMap((customer) => rowsOf(customer, nowMs)) ?? [];
+  const unpolled = ranked.filter(({ rank }) => rank === UNPOLLED).length;
+  const works = ranked.filter(({ rank }) => rank === WORKS).length;
+  const attention = ranked.length - unpolled - works;
+  const body = html`<header>
+      <h1>library-stats-exporter</h1>
+      <span class="soft">${version}</span>
+      <a href=".${telemetryPath}">Metrics</a>
+      <a href="./config">Configuration</a>
+    </header>
+    ${renderAlerts(data)}
+    <p>
+      Customers: ${formatNumber(ranked.length)}. Need attention: ${formatNumber(attention)}, not
+      polled yet: ${formatNumber(unpolled)}, without problems: ${formatNumber(works)}.
+      <span class="soft">As of ${formatTime(nowMs)}. Refreshes every ${REFRESH_SECONDS} s.</span>
+    </p>
+    <form method="get" role="search">
+      <label for="filter">Filter by name</label>
+      <input id="filter" name="filter" type="search" value="${filter}" />
+      <button>Filter</button>
+      ${filter === '' ? '' : html`<a href="?">Show all</a>`}
+    </form>
+    ${renderTable('Customers, those that need attention first', COLUMNS, rows, styleOf)}
+    ${renderPager(found.length, filter, page, pages.length)}`;
+  const title = `${attention === 0 ? '' : `(${attention}) `}library-stats-exporter`;
+  const head = html`<meta http-equiv="refresh" content="${REFRESH_SECONDS}" />`;
+  return renderPage(title, 'status', head, body);
 }
-
-/** After those with problems. */
-const OTHER_RANKS = ['unpolled', 'works'] as const;
 
 /** Returns by what the page sorts a customer: its first problem, or that of a branch. */
-function rankOf(
-  customer: CustomerStatus,
-  nowMs: number,
-): ProblemKind | (typeof OTHER_RANKS)[number] {
-  const [first] = customer.problemsAt(nowMs);
-  return first?.kind ?? (isUnpolled(customer) ? 'unpolled' : 'works');
+function rankOfCustomer(customer: CustomerStatus, nowMs: number): number {
+  const rank = rankOf(customer.problemsAt(nowMs));
+  const isWaiting = Object.values(customer.health).some(({ up }) => up === undefined);
+  return rank < PROBLEM_KINDS.length ? rank : isWaiting ? UNPOLLED : WORKS;
 }
 
-function renderFailedReload({ atMs, problems }: FailedReload, nowMs: number): Html {
-  return html`<p class="alert" role="alert">
-    Configuration reload failed ${renderAgo(atMs, nowMs)} (problems: ${formatCount(problems)}). The
-    previous configuration stays in use; the log has the details.
-  </p>`;
+/** Whether a customer, or the id or name of one of its branches, has a text in its name. */
+function passes({ customer, branchNames }: CustomerStatus, text: string): boolean {
+  const names = [customer, ...branchNames.keys(), ...branchNames.values()];
+  return names.some((name) => name.toLowerCase().includes(text.toLowerCase()));
 }
 
-function renderStateFailure({ sinceMs, error }: NonNullable<StatusData['stateFailure']>): Html {
-  return html`<p class="alert" role="alert">
-    State not saved since ${renderTime(sinceMs, formatDateTime(sinceMs).slice(0, 16))} UTC:
-    ${error}. After a restart, counters could be lower.
-  </p>`;
-}
-
-function renderTile(name: string, count: number, style: string): Html {
-  return html`<div class="${count === 0 ? '' : style}">
-    <dt>${name}</dt>
-    <dd>${formatCount(count)}</dd>
-  </div> `;
-}
-
-function renderForm(filter: string, nowMs: number): Html {
-  return html`<form method="get" role="search">
-    <label for="filter">Filter by name</label>
-    <input
-      id="filter"
-      name="filter"
-      type="search"
-      value="${filter}"
-      autocomplete="off"
-      spellcheck="false"
-    />
-    <button>Filter</button>
-    ${filter === '' ? NOTHING : html`<a href="?">Show all</a>`}
-    <p class="soft">
-      As of ${renderTime(nowMs, formatDateTime(nowMs))} UTC. Refreshes every ${REFRESH_SECONDS} s.
-    </p>
-  </form>`;
-}
-
-function renderCustomers(
-  customers: readonly CustomerStatus[],
-  times: PollTimes,
-  matches: (name: string) => boolean,
-): Html {
-  if (customers.length === 0) {
-    return html`<p class="empty">No customers found.</p>`;
+/** Returns at least one page, which may be empty. */
+function pagesOf(customers: readonly CustomerStatus[]): readonly (readonly CustomerStatus[])[] {
+  const pages: CustomerStatus[][] = [[]];
+  let rows = 0;
+  for (const customer of customers) {
+    const own = 1 + customer.branchNames.size;
+    rows += own;
+    if (rows > MAX_ROWS && rows > own) {
+      pages.push([]);
+      rows = own;
+    }
+    pages.at(-1)?.push(customer);
   }
-  const rows = customers.map((one) => renderCustomer(one, times, customers.length === 1, matches));
-  return html`<div class="scroll">
-    ${renderTable('Customers, those that need attention first', 'Customer', COLUMNS, rows)}
-  </div>`;
+  return pages;
+}
+
+function renderAlerts({ nowMs, failedReload, stateFailure }: StatusData): readonly Html[] {
+  function alert(text: Content): Html {
+    return html`<p class="alert bad" role="alert">${text}</p>`;
+  }
+  const reload =
+    failedReload &&
+    `Configuration reload failed ${ago(failedReload.atMs, nowMs)} (problems: ` +
+      `${failedReload.problems}). The previous configuration stays in use; the log has the details.`;
+  const state =
+    stateFailure &&
+    `State not saved since ${formatTime(stateFailure.sinceMs)}: ${stateFailure.error}. ` +
+      'After a restart, counters could be lower.';
+  return [reload, state].filter((text) => text !== undefined).map(alert);
 }
 
 function renderPager(found: number, filter: string, page: number, pages: number): Html {
-  function link(rel: string, text: string, other: number): Html {
+  function link(rel: string, text: string, other: number): Content {
     const query = new URLSearchParams({ filter, page: String(other) });
-    return html`<a rel="${rel}" href="?${query.toString()}">${text}</a>`;
+    return other < 1 || other > pages
+      ? ''
+      : html`<a rel="${rel}" href="?${query.toString()}">${text}</a>`;
   }
   return html`<nav aria-label="Pages">
-    ${page > 1 ? link('prev', 'Previous', page - 1) : NOTHING}
-    <span class="soft">Page ${page} of ${pages}, customers found: ${formatCount(found)}</span>
-    ${page < pages ? link('next', 'Next', page + 1) : NOTHING}
+    ${link('prev', 'Previous', page - 1)}
+    <span class="soft">Page ${page} of ${pages}, customers found: ${formatNumber(found)}</span>
+    ${link('next', 'Next', page + 1)}
   </nav>`;
+}
+
+/** Returns an instant as `2026-03-10 09:00:00 UTC`. */
+function formatTime(atMs: number): string {
+  return `${new Date(atMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }

@@ -1,13 +1,8 @@
-/** Takes the pictures of the status page for the documents, from the demo: `node test/e2e/status-picture.ts`. */
+/** Takes the picture of the status page for the documents, from the demo: `node test/e2e/status-picture.ts`. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { launchBrowser } from './support/browser.ts';
 import { startDemo } from './support/demo.ts';
-
-const PICTURES = [
-  { name: 'status-page.png', width: 1_280, height: 1_380, colorScheme: 'light' },
-  { name: 'status-page-phone.png', width: 420, height: 860, colorScheme: 'dark' },
-] as const;
 
 const demo = await startDemo();
 // The history of branches takes ten minutes, at one request a second.
@@ -16,10 +11,10 @@ for (let learned = 0; learned < 2; await sleep(5_000)) {
   learned = text.match(/^library_door_count_ratio\{.*branch=/gm)?.length ?? 0;
 }
 const browser = await launchBrowser();
-for (const { name, width, height, colorScheme } of PICTURES) {
-  const page = await browser.newPage({ viewport: { width, height }, colorScheme });
-  await page.goto(demo.url);
-  await page.screenshot({ path: fileURLToPath(new URL(`../../docs/${name}`, import.meta.url)) });
-}
+const page = await browser.newPage({ viewport: { width: 1_280, height: 1_000 } });
+await page.goto(demo.url);
+await page.screenshot({
+  path: fileURLToPath(new URL('../../docs/status-page.png', import.meta.url)),
+});
 await browser.close();
 await demo.stop();

@@ -136,10 +136,6 @@ export class SchedulerFixture implements AsyncDisposable {
       this.clock.monotonicMs() < endMs ? Promise.resolve(GOOD) : hang(question, signal);
   }
 
-  nextPollInMs({ customer }: PolledCustomer): number | undefined {
-    return this.scheduler.nextPollInMs(customer, 'people');
-  }
-
   healthOf({ customer }: PolledCustomer, stream: Stream = 'people') {
     const { polls = 0, failures = 0, skipped = 0 } = customer.health[stream] ?? {};
     return { polls, failures, skipped };

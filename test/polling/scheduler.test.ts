@@ -22,27 +22,6 @@ describe('the schedule', () => {
     );
   });
 
-  test('has the time until the next poll of a stream', async () => {
-    await using fixture = new SchedulerFixture();
-    const polled = fixture.polled('riverside');
-    const found = [fixture.nextPollInMs(polled)];
-    fixture.start([polled]);
-    found.push(fixture.nextPollInMs(polled));
-    await fixture.clock.advance(20_000);
-    expect([...found, fixture.nextPollInMs(polled)]).toEqual([undefined, 0, 40_000]);
-  });
-
-  test('has no time to the next poll while one runs or waits for a slot', async () => {
-    await using fixture = new SchedulerFixture({ maxRequestsPerSecond: 0.1 });
-    const [runs, waits] = [fixture.polled('runs', hang), fixture.polled('waits')];
-    await fixture.run([runs, waits], 10);
-    expect([runs, waits].map((one) => fixture.nextPollInMs(one))).toEqual([0, 0]);
-    const again = fixture.polled('again', fixture.goodUntil(MINUTE_MS));
-    fixture.scheduler.setCustomers([again]);
-    await fixture.clock.advance(MINUTE_MS);
-    expect(fixture.nextPollInMs(again)).toBe(0);
-  });
-
   test('has how late it is: not at all, or since a poll was due', async () => {
     await using fixture = new SchedulerFixture();
     await fixture.run([fixture.polled('a')], MINUTE_MS);
@@ -116,7 +95,11 @@ describe('the schedule', () => {
     fixture.clock.freeze(5.5 * MINUTE_MS);
     await fixture.clock.advance(1000);
     expect(fixture.healthOf(customer).skipped).toBe(4);
-    expect(fixture.nextPollInMs(customer)).toBe(29_000);
+    const { polls } = fixture.healthOf(customer);
+    await fixture.clock.advance(28_000);
+    expect(fixture.healthOf(customer).polls).toBe(polls);
+    await fixture.clock.advance(1_000);
+    expect(fixture.healthOf(customer).polls).toBe(polls + 1);
   });
 
   test('does not depend on the wall clock', async () => {

@@ -176,6 +176,6 @@ test('HTML compares with the year before, marks gaps, and loads nothing', () => 
   expect(text).toContain('February 2025 1 000.5 2 000 −50.0 % 1 001 1 000 20 4 no counts');
   expect(text).toContain('2025-02-03 to 2025-02-05, 2025-02-28');
   expect(page).toContain('class="bar lacks"');
-  expect(page).toContain('Main, &quot;old&quot; &lt;Library&gt; (101)');
+  expect(page).toContain('Main, &#34;old&#34; &#60;Library&#62; (101)');
   expect(page).not.toMatch(/<script|<link|<img|@import|url\(|https?:/);
 });

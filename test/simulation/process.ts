@@ -102,7 +102,6 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
       const status = {
         nowMs: clock.nowMs(),
         customers: exporter.customers,
-        nextPollInMs: () => undefined,
         failedReload: undefined,
         stateFailure: undefined,
       };

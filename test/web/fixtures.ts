@@ -11,7 +11,7 @@ import type {
 import { inOrder, PROBLEMS } from '../../src/counting/problems.ts';
 import type { ProblemKind } from '../../src/counting/problems.ts';
 import type { StatusData } from '../../src/web/status-page.ts';
-import type { CustomerStatus } from '../../src/web/status-row.ts';
+import type { CustomerStatus } from '../../src/web/status-rows.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
 import { NOW_MS, riverside, streamMetrics } from '../metrics/fixtures.ts';
 
@@ -42,10 +42,8 @@ export type CustomerChanges = Partial<
   }
 >;
 
-/** Everything is polled again in 48 s. */
 export function statusOf(customers: readonly CustomerStatus[]): StatusData {
-  const failures = { failedReload: undefined, stateFailure: undefined };
-  return { nowMs: NOW_MS, customers, ...failures, nextPollInMs: () => 48_000 };
+  return { nowMs: NOW_MS, customers, failedReload: undefined, stateFailure: undefined };
 }
 
 /** The 28 days were read, and nothing of them is on the page. */
@@ -79,7 +77,7 @@ export function customer(changes: CustomerChanges = {}): CustomerStatus {
     problemsAt: () => inOrder([...problems, ...branches.flatMap((one) => one.problems)]),
     metricsAt: () => values,
     occupancySeriesAt: () => ('series' in changes ? changes.series : series),
-    branchNames: values.branches?.flatMap(({ key, name = key }) => [key, name]) ?? [],
+    branchNames: new Map(values.branches?.map(({ key, name = key }) => [key, name])),
   };
 }
 

@@ -145,10 +145,10 @@ export class BranchSites {
     return [...this.#sites.keys()];
   }
 
-  /** Their ids, and the names that are configured. */
-  get names(): readonly string[] {
-    const names = Object.values(this.#descriptions.configured).map(({ name }) => name);
-    return [...this.keys, ...names.filter((name) => name !== undefined)];
+  /** Their names by id; the id of a branch without one. */
+  get names(): ReadonlyMap<string, string> {
+    const { configured } = this.#descriptions;
+    return new Map(this.keys.map((key) => [key, configured[key]?.name ?? key]));
   }
 
   /**
