@@ -99,34 +99,23 @@ function chart(all: readonly Pair[], period: PeriodName): Content {
   }
   const step = Math.ceil(pairs.length / MAX_LABELS);
   const bars = pairs.map(({ row, before }, i) => {
-    const height = share(valueOf(row), top);
-    const highest = Math.max(height, before ? share(valueOf(before), top) : 0);
-    const hasGap = gapsIn(row) > 0;
-    const label = i % step === 0 ? html`<small>${shortLabel(row, period, i === 0)}</small>` : '';
-    const earlier = before
-      ? html`<i class="before" style="height: ${share(valueOf(before), top)}%"></i>`
-      : '';
-    const part = row.period.cut.length > 0 ? 'part' : '';
-    return html`<div
-      class="bar${hasGap ? ' lacks' : ''}"
-      style="--top: ${(highest / 100).toFixed(3)}"
-    >
-      ${earlier}<i class="${part}" style="height: ${height}%"></i>${label}
+    const [height, earlier] = [share(valueOf(row), top), before && share(valueOf(before), top)];
+    const highest = Math.max(height, earlier ?? 0) / 100;
+    return html`<div class="bar ${gapsIn(row) > 0 ? 'lacks' : ''}" style="--top: ${highest}">
+      ${earlier === undefined ? '' : html`<i class="before" style="height: ${earlier}%"></i>`}
+      <i class="${row.period.cut.length > 0 ? 'part' : ''}" style="height: ${height}%"></i>
+      ${i % step === 0 ? html`<small>${shortLabel(row, period, i === 0)}</small>` : ''}
     </div>`;
   });
-  const legend = [
-    html`<span><i></i> visits</span>`,
-    ...(pairs.some(({ before }) => before !== undefined)
-      ? [html`<span><i class="before"></i> the year before</span>`]
-      : []),
-    ...(pairs.some(({ row }) => row.period.cut.length > 0)
-      ? [html`<span><i class="part"></i> part of a period</span>`]
-      : []),
-    ...(pairs.some(({ row }) => gapsIn(row) > 0)
-      ? [html`<span><b class="bad">▼</b> days without counts</span>`]
-      : []),
-  ];
-  return html`<p class="key">${legend}</p>
+  const hasBefore = pairs.some(({ before }) => before !== undefined);
+  const hasPart = pairs.some(({ row }) => row.period.cut.length > 0);
+  const hasGaps = pairs.some(({ row }) => gapsIn(row) > 0);
+  return html`<p class="key">
+      <span><i></i> visits</span>
+      ${hasBefore ? html`<span><i class="before"></i> the year before</span>` : ''}
+      ${hasPart ? html`<span><i class="part"></i> part of a period</span>` : ''}
+      ${hasGaps ? html`<span><b class="bad">▼</b> days without counts</span>` : ''}
+    </p>
     <div class="chart" role="img" aria-label="Bar chart of visits; the table has the numbers">
       <small class="scale" style="top: 0">${number(top)}</small>
       <small class="scale" style="top: 4.75rem">${number(top / 2)}</small>

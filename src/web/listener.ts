@@ -18,7 +18,6 @@ const LIMITS: ServerOptions = {
 };
 /** The last one closes the connection: a client that pipelines more waits for a new one. */
 const MAX_REQUESTS_PER_SOCKET = 1_000;
-const HANDSHAKE_TIMEOUT_MS = 5_000;
 
 /** Returns a server that does not listen yet. */
 export function createListener(tls: TlsConfig | undefined, log: Logger): Server {
@@ -32,7 +31,7 @@ function createTlsServer(tls: TlsConfig, log: Logger): HttpsServer {
     ...LIMITS,
     ...secureContextOf(tls),
     ALPNProtocols: ['http/1.1'],
-    handshakeTimeout: HANDSHAKE_TIMEOUT_MS,
+    handshakeTimeout: 5_000,
     requestCert: tls.clientAuth !== 'NoClientCert',
     rejectUnauthorized: tls.clientAuth === 'RequireAndVerifyClientCert',
   });

@@ -33,10 +33,6 @@ export function createPaths({
   routePrefix = '',
 }: PathOptions): WebPaths {
   requirePath('--web.telemetry-path', telemetryPath);
-  if (RESERVED_PATHS.includes(telemetryPath)) {
-    const others = RESERVED_PATHS.join(', ');
-    throw new UsageError(`--web.telemetry-path: expected another path than ${others}`);
-  }
   const external = externalUrl === '' ? undefined : parseExternalUrl(externalUrl);
   const path = trimSlashes(external?.pathname ?? routePrefix);
   const prefix = routePrefix === '' ? path : trimSlashes(routePrefix);
@@ -57,9 +53,10 @@ export function createPaths({
 const PLAIN_PATH = /^(?!.*\/\.\.?(\/|$))\/[\w.~/-]*$/;
 
 function requirePath(flag: string, path: string): void {
-  if (!PLAIN_PATH.test(path)) {
+  if (!PLAIN_PATH.test(path) || RESERVED_PATHS.includes(path)) {
     throw new UsageError(
-      `${flag}: expected a path of letters, digits and -._~/, got ${JSON.stringify(path)}`,
+      `${flag}: expected a path of letters, digits and -._~/, other than ` +
+        `${RESERVED_PATHS.join(', ')}, got ${JSON.stringify(path)}`,
     );
   }
 }

@@ -3,12 +3,7 @@
  * customers, and never waits for the service.
  */
 import { STATUS_CODES } from 'node:http';
-import type {
-  IncomingHttpHeaders,
-  IncomingMessage,
-  OutgoingHttpHeaders,
-  ServerResponse,
-} from 'node:http';
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import Negotiator from 'negotiator';
 import type { Clock } from '../base/clock.ts';
@@ -186,41 +181,34 @@ function routesOf(options: WebServerOptions, paths: WebPaths): ReadonlyMap<strin
     [prefix + telemetryPath, scrapeRoute(options)],
     [`${prefix}/config`, () => text(200, config().trimEnd())],
     [`${prefix}/sd`, discoveryRoute(options, paths)],
-    [
-      `${prefix}/-/healthy`,
-      () =>
-        healthy()
-          ? text(200, `${NAME} is healthy.`)
-          : text(503, `${NAME} is not healthy: the polling loop makes no progress.`),
-    ],
-    [
-      `${prefix}/-/ready`,
-      () => (ready().ready ? text(200, `${NAME} is ready.`) : notReady(options)),
-    ],
+    [`${prefix}/-/healthy`, () => probe('healthy', healthy(), STUCK)],
+    [`${prefix}/-/ready`, () => probe('ready', ready().ready, ready().why)],
     [`${prefix}/-/reload`, reloadRoute(options)],
   ]);
 }
 
-function notReady({ ready }: WebServerOptions): Answer {
-  return text(503, `${NAME} is not ready: ${ready().why}`);
+const STUCK = 'the polling loop makes no progress.';
+
+function probe(state: string, isGood: boolean, why: string): Answer {
+  return isGood ? text(200, `${NAME} is ${state}.`) : text(503, `${NAME} is not ${state}: ${why}`);
 }
 
-function scrapeRoute(options: WebServerOptions): Route {
+function scrapeRoute({ ready, exposition }: WebServerOptions): Route {
   let scrapes = 0;
   return async ({ headers }, query, response) => {
     // Prometheus would take a response without customers for the end of all their series.
-    if (!options.ready().ready) {
-      return notReady(options);
+    if (!ready().ready) {
+      return probe('ready', false, ready().why);
     }
     if (scrapes >= MAX_SCRAPES) {
       return text(503, `Too many scrapes in progress: the limit is ${MAX_SCRAPES}`);
     }
     scrapes += 1;
     response.once('close', () => (scrapes -= 1));
-    const format = negotiateFormat(headers);
+    const format = negotiateFormat(headers.accept);
     const gzip = new Negotiator({ headers }).encoding(['gzip', 'identity']) === 'gzip';
     const customers = query.getAll('customer');
-    const body = await options.exposition(format, gzip, customers);
+    const body = await exposition(format, gzip, customers);
     if (body === undefined) {
       return text(404, `Unknown customer among ${JSON.stringify(customers)}`);
     }
@@ -230,7 +218,7 @@ function scrapeRoute(options: WebServerOptions): Route {
 }
 
 /** Returns what the scraper asked for (RFC 9110, 12.5), else plain text. */
-function negotiateFormat({ accept }: IncomingHttpHeaders): ExpositionFormat {
+function negotiateFormat(accept: string | undefined): ExpositionFormat {
   // Prometheus 3 sends `escaping`. negotiator accepts no parameter that we do not offer.
   const headers = { accept: accept?.replaceAll(/;\s*escaping=[^;,]*/g, '') };
   const [best] = new Negotiator({ headers }).mediaTypes(Object.values(CONTENT_TYPES));
@@ -253,17 +241,18 @@ function statusRoute({ status, version, telemetryPath }: WebServerOptions): Rout
  * Prometheus's HTTP service discovery: one target for each customer. Each has an `instance` of its own: `up`
  * of a thousand targets would otherwise be one series.
  */
-function discoveryRoute(options: WebServerOptions, { address, metrics }: WebPaths): Route {
+function discoveryRoute({ ready, customers }: WebServerOptions, paths: WebPaths): Route {
+  const { address, metrics } = paths;
   return (request) => {
     const host = address?.host ?? request.headers.host;
     if (host === undefined) {
       return text(400);
     }
     // An empty list before the customers are known would make Prometheus drop its targets.
-    if (!options.ready().ready) {
-      return notReady(options);
+    if (!ready().ready) {
+      return probe('ready', false, ready().why);
     }
-    const targets = options.customers().map(({ name, labels }) => ({
+    const targets = customers().map(({ name, labels }) => ({
       targets: [host],
       labels: {
         // Without an external URL, a proxy may add TLS: the scheme is the one of the scrape configuration.

@@ -42,10 +42,11 @@ tr.fails { background: var(--tint); }
 input, button { font: inherit; color: inherit; background: var(--page); border: 1px solid var(--soft); border-radius: .4rem; padding: .3rem .7rem; }
 
 .report { max-width: 60rem; }
-.report section { margin: 2rem 0; }
+.report section { margin: 1.5rem 0 2.4rem; }
 .report table { font-size: .9rem; }
-.report th, .report td { padding: .26rem .5rem; white-space: nowrap; }
-.report td.note { min-width: 6rem; white-space: normal; color: var(--soft); }
+.report th, .report td { padding: .26rem .5rem; text-align: right; white-space: nowrap; }
+.report th:first-child { padding-left: 0; text-align: left; }
+.report td.note { min-width: 6rem; text-align: left; white-space: normal; color: var(--soft); }
 .names tbody th { white-space: normal; }
 tfoot th, tfoot td { font-weight: 650; border: 0; }
 .chart { position: relative; margin: 1.1rem 0 2rem; padding-left: 3.2rem; }
