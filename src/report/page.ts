@@ -7,7 +7,7 @@ import { gapsOf, titleOf } from './columns.ts';
 import { dateText, yearBefore } from './periods.ts';
 import type { PeriodName } from './periods.ts';
 import type { ReportOptions } from './plan.ts';
-import { withTotals } from './rows.ts';
+import { sumBy, withTotals } from './rows.ts';
 import type { ReportRow, Section } from './rows.ts';
 
 /** More bars would be thinner than a line. */
@@ -203,15 +203,6 @@ function totalOf(rows: readonly ReportRow[]) {
     logins: sumBy(rows, ({ logins }) => logins),
     gaps: sumBy(rows, ({ daysWithoutCounts }) => daysWithoutCounts?.length),
   };
-}
-
-/** Returns the sum; undefined if all values are. */
-function sumBy(
-  rows: readonly ReportRow[],
-  value: (row: ReportRow) => number | undefined,
-): number | undefined {
-  const values = rows.map(value).filter((one) => one !== undefined);
-  return values.length === 0 ? undefined : values.reduce((sum, one) => sum + one, 0);
 }
 
 function changeOf({ row, before }: Pair): string {

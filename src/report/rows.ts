@@ -11,18 +11,18 @@ import { sumOf } from './windows.ts';
 /** What is not known, or not asked for, is undefined. */
 export interface ReportRow {
   readonly period: Period;
-  readonly entered: number | undefined;
-  readonly exited: number | undefined;
-  readonly visits: number | undefined;
-  readonly logins: number | undefined;
-  readonly enteredStaffed: number | undefined;
-  readonly enteredSelfService: number | undefined;
-  readonly hoursStaffed: number | undefined;
-  readonly hoursSelfService: number | undefined;
+  readonly entered?: number | undefined;
+  readonly exited?: number | undefined;
+  readonly visits?: number | undefined;
+  readonly logins?: number | undefined;
+  readonly enteredStaffed?: number | undefined;
+  readonly enteredSelfService?: number | undefined;
+  readonly hoursStaffed?: number | undefined;
+  readonly hoursSelfService?: number | undefined;
   /** Days that have begun; not of hours. */
-  readonly daysOpen: number | undefined;
+  readonly daysOpen?: number | undefined;
   /** Dates of days that are over. */
-  readonly daysWithoutCounts: readonly string[] | undefined;
+  readonly daysWithoutCounts?: readonly string[] | undefined;
   readonly notes: readonly string[];
 }
 
@@ -30,9 +30,9 @@ export interface ReportRow {
 export interface Section {
   readonly customer: string;
   /** Id of the branch or device; undefined for the customer as a whole. */
-  readonly key: string | undefined;
+  readonly key?: string | undefined;
   /** Name of the branch. */
-  readonly name: string | undefined;
+  readonly name?: string | undefined;
   readonly rows: readonly ReportRow[];
 }
 
@@ -49,7 +49,7 @@ export async function sectionsOf(
   const { config, options } = plan;
   if (options.by === 'customer') {
     const rows = await rowsOf(plan, reading, undefined);
-    return [{ customer: config.name, key: undefined, name: undefined, rows }];
+    return [{ customer: config.name, rows }];
   }
   const { name: customer } = config;
   const branches = options.by === 'branch' ? config.branches : undefined;
@@ -58,7 +58,7 @@ export async function sectionsOf(
   const [only] = keys;
   if (branches && keys.length <= 1) {
     const name = only === undefined ? undefined : branches[only]?.name;
-    return [{ customer, key: undefined, name, rows: await rowsOf(plan, reading, only) }];
+    return [{ customer, name, rows: await rowsOf(plan, reading, only) }];
   }
   const sections: Section[] = [];
   for (const key of keys) {
@@ -67,10 +67,10 @@ export async function sectionsOf(
     sections.push({ customer, key, name, rows });
   }
   const rows = reading.logins && (await rowsOf(plan, { ...reading, people: undefined }, undefined));
-  const ofLogins = rows?.map(({ period, logins }) => rowWith(period, { logins }, NO_LOGINS));
-  return ofLogins
-    ? [...sections, { customer, key: undefined, name: undefined, rows: ofLogins }]
-    : sections;
+  const ofLogins = rows?.map(({ period, logins }): ReportRow => {
+    return { period, logins, notes: [...period.cut, NO_LOGINS] };
+  });
+  return ofLogins ? [...sections, { customer, rows: ofLogins }] : sections;
 }
 
 /** Returns sections with a total of each customer that has several, and one of all customers. */
@@ -97,36 +97,21 @@ function totalOf(sections: readonly Section[], customer: string, key?: string): 
     ({ period: { start, end } }) => `${start} ${end}`,
   );
   const rows = [...byPeriod.values()].flatMap((alike) => {
-    const sums = SUMMED.map((name) => {
-      const known = alike.map((row) => row[name]).filter((value) => value !== undefined);
-      return [name, known.length === 0 ? undefined : known.reduce((total, value) => total + value)];
+    const sums = SUMMED.map((name) => [name, sumBy(alike, (row) => row[name])]);
+    return alike.slice(0, 1).map(({ period }): ReportRow => {
+      return { period, ...Object.fromEntries(sums), notes: period.cut };
     });
-    return alike.slice(0, 1).map(({ period }) => rowWith(period, Object.fromEntries(sums)));
   });
-  return { customer, key, name: undefined, rows };
+  return { customer, key, rows };
 }
 
-/** Returns a row of counts alone. */
-function rowWith(
-  period: Period,
-  counts: Partial<ReportRow>,
-  ...notes: readonly string[]
-): ReportRow {
-  return {
-    period,
-    entered: undefined,
-    exited: undefined,
-    visits: undefined,
-    logins: undefined,
-    enteredStaffed: undefined,
-    enteredSelfService: undefined,
-    hoursStaffed: undefined,
-    hoursSelfService: undefined,
-    daysOpen: undefined,
-    daysWithoutCounts: undefined,
-    ...counts,
-    notes: [...period.cut, ...notes],
-  };
+/** Returns the sum of what is known; undefined if nothing is. */
+export function sumBy(
+  rows: readonly ReportRow[],
+  value: (row: ReportRow) => number | undefined,
+): number | undefined {
+  const values = rows.map(value).filter((one) => one !== undefined);
+  return values.length === 0 ? undefined : values.reduce((sum, one) => sum + one);
 }
 
 /** The counts of a window of one customer, branch or device. */

@@ -26,27 +26,36 @@ export interface WebPaths {
 export const HEALTH_PATHS = ['/-/healthy', '/-/ready'];
 const RESERVED_PATHS = ['/config', '/sd', '/-/reload', ...HEALTH_PATHS];
 
+/** Origin of an external URL that is a path alone. `.invalid` is reserved (RFC 6761). */
+const NO_ORIGIN = 'http://path-alone.invalid';
+
 /** Returns the paths. Throws a UsageError that names the flag. */
-export function createPaths({
-  telemetryPath,
-  externalUrl = '',
-  routePrefix = '',
-}: PathOptions): WebPaths {
-  requirePath('--web.telemetry-path', telemetryPath);
-  const external = externalUrl === '' ? undefined : parseExternalUrl(externalUrl);
-  const path = trimSlashes(external?.pathname ?? routePrefix);
+export function createPaths(options: PathOptions): WebPaths {
+  const { telemetryPath, externalUrl = '', routePrefix = '' } = options;
+  const { protocol, hostname, port, origin, pathname } = parseExternalUrl(externalUrl);
+  const path = trimSlashes(externalUrl === '' ? routePrefix : pathname);
   const prefix = routePrefix === '' ? path : trimSlashes(routePrefix);
-  const flag = routePrefix === '' ? '--web.external-url' : '--web.route-prefix';
-  requirePath(flag, prefix === '' ? '/' : prefix);
-  const paths = { prefix, metrics: path + telemetryPath };
-  if (external === undefined || external.origin === PATH_ALONE.origin) {
-    return { ...paths, home: `${path}/`, address: undefined };
+  requirePath('--web.telemetry-path', telemetryPath);
+  requirePath(routePrefix === '' ? '--web.external-url' : '--web.route-prefix', `${prefix}/`);
+  const metrics = path + telemetryPath;
+  if (origin === NO_ORIGIN) {
+    return { prefix, home: `${path}/`, metrics, address: undefined };
   }
-  const { protocol, origin, hostname } = external;
-  const defaultPort = protocol === 'https:' ? '443' : '80';
-  const host = `${hostname}:${external.port === '' ? defaultPort : external.port}`;
-  const address = { scheme: protocol.slice(0, -1), host };
-  return { ...paths, home: `${origin}${path}/`, address };
+  const scheme = protocol.slice(0, -1);
+  const defaultPort = scheme === 'https' ? '443' : '80';
+  const address = { scheme, host: `${hostname}:${port === '' ? defaultPort : port}` };
+  return { prefix, home: `${origin}${path}/`, metrics, address };
+}
+
+function parseExternalUrl(text: string): URL {
+  const url = /^(https?:\/\/|\/|$)/i.test(text) ? URL.parse(text, NO_ORIGIN) : null;
+  if (url === null || `${url.username}${url.password}${url.search}${url.hash}` !== '') {
+    throw new UsageError(
+      '--web.external-url: expected a URL such as https://example.org/library, or a path, without a ' +
+        `user, a query and a fragment, got ${JSON.stringify(text)}`,
+    );
+  }
+  return url;
 }
 
 /** Clients resolve the segments `.` and `..`. Anything else might be escaped by some clients. */
@@ -59,21 +68,6 @@ function requirePath(flag: string, path: string): void {
         `${RESERVED_PATHS.join(', ')}, got ${JSON.stringify(path)}`,
     );
   }
-}
-
-/** Base of an external URL that is a path alone. `.invalid` is reserved (RFC 6761). */
-const PATH_ALONE = new URL('http://path-alone.invalid');
-
-function parseExternalUrl(text: string): URL {
-  const url = URL.parse(text, text.startsWith('/') ? PATH_ALONE.href : undefined);
-  const isPlain = url !== null && `${url.username}${url.password}${url.search}${url.hash}` === '';
-  if (!isPlain || !['http:', 'https:'].includes(url.protocol)) {
-    throw new UsageError(
-      '--web.external-url: expected a URL such as https://example.org/library, or a path, without a ' +
-        `user, a query and a fragment, got ${JSON.stringify(text)}`,
-    );
-  }
-  return url;
 }
 
 /** Returns `/library` for `library` and `/library/`, and nothing for a slash. */

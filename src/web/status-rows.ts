@@ -53,7 +53,7 @@ export const COLUMNS = HEADS.map(([title, style], i): Column<Row> => ({
 /** Returns the row of a customer and those of its branches, problems first. */
 export function rowsOf(customer: CustomerStatus, nowMs: number): readonly Row[] {
   const metrics = customer.metricsAt(nowMs);
-  const { branches, counters, streams, problems, timezone, utcOffsetSeconds } = metrics;
+  const { branches, counters, streams, problems, timezone } = metrics;
   const series = customer.occupancySeriesAt(nowMs);
   const errors = Object.values(streams).flatMap(({ lastError }) => lastError ?? []);
   const [newest] = errors.toSorted((a, b) => b.atMs - a.atMs);
@@ -69,7 +69,7 @@ export function rowsOf(customer: CustomerStatus, nowMs: number): readonly Row[] 
       renderHeading(customer.customer, timezone, problems, nowMs),
       renderState(branches ?? [metrics]),
       branches === undefined ? renderInside(metrics) : renderSum(branches),
-      series === undefined ? UNKNOWN : renderCurve(series, utcOffsetSeconds),
+      series === undefined ? UNKNOWN : renderCurve(series),
       renderEntered(metrics),
       renderCount(counters.people_exited?.today),
       renderCount(counters.logins?.today),
@@ -113,11 +113,10 @@ function renderHeading(
 ): Html {
   const badges = problems.map(({ kind, sinceMs, missed = 0 }) => {
     const { words, trusted } = PROBLEMS[kind];
-    const count = formatNumber(Math.round(missed));
+    const count = Math.round(missed);
     const who = kind === 'no_logins' ? 'logins' : 'people';
-    const cost = count === '0' ? '' : `, about ${count} ${who} missed`;
     return html`<span class="badge ${trusted ? 'wait' : 'bad'}">${words}</span>
-      ${small(`for ${formatAge(nowMs - sinceMs)}${cost}`)}`;
+      ${small(`for ${formatAge(nowMs - sinceMs)}`, count > 0 && `about ${formatNumber(count)} ${who} missed`)}`;
   });
   return html`<b>${name}</b> ${small(note)} ${badges}`;
 }
@@ -129,45 +128,44 @@ function renderState(sites: readonly SiteMetrics[]): Html {
   if (open === 0) {
     return known.length === 0 ? UNKNOWN : html`<span class="soft">○ Closed</span>`;
   }
-  const part = sites.length === 1 ? '' : `${open} of ${known.length}`;
-  return html`<span class="good">● Open</span> ${small(part)}`;
+  return html`<span class="good">● Open</span>
+    ${small(sites.length > 1 && `${open} of ${known.length}`)}`;
 }
 
 /** Returns the people inside all branches together, of those where they are known. */
 function renderSum(branches: readonly SiteMetrics[]): Html {
   const known = branches.flatMap(({ inside }) => inside ?? []);
-  const isWhole = known.length === 0 || known.length === branches.length;
-  const sum = known.length === 0 ? undefined : known.reduce((total, one) => total + one);
-  const part = isWhole ? '' : `in ${known.length} of ${branches.length}`;
-  return html`<b>${renderCount(sum)}</b> ${small(part)}`;
+  const sum = known.reduce((total, inside) => total + inside, 0);
+  return known.length === 0
+    ? UNKNOWN
+    : html`<b>${formatNumber(sum)}</b>
+        ${small(known.length < branches.length && `in ${known.length} of ${branches.length}`)}`;
 }
 
 /** Returns the people inside, their share of the capacity, the interval of an estimate, and what was counted. */
 function renderInside(site: SiteMetrics): Html {
   const { inside, occupancy, capacity, estimate, isTrusted, problems } = site;
-  const { people } = estimate;
-  const isEstimate = people !== undefined && inside !== undefined && inside > 0;
-  const wasMissing = inside === undefined && isTrusted === false && problems.length === 0;
-  const notes = [
-    wasMissing ? 'people were missed today' : [],
-    inside === undefined || capacity === undefined
-      ? []
-      : `${Math.round((100 * inside) / capacity)} % of ${formatNumber(capacity)}`,
-    isEstimate
-      ? `${formatNumber(Math.floor(people.lower))} to ${formatNumber(Math.ceil(people.upper))}`
-      : [],
-    occupancy !== undefined && (inside === undefined || isEstimate)
-      ? `as counted ${formatNumber(occupancy)}`
-      : [],
-  ];
-  return html`<b>${renderCount(inside)}</b> ${small(notes.flat().join(', '))}`;
+  const counted = occupancy !== undefined && `as counted ${formatNumber(occupancy)}`;
+  if (inside === undefined) {
+    const wasMissing = isTrusted === false && problems.length === 0;
+    return html`${UNKNOWN} ${small(wasMissing && 'people were missed today', counted)}`;
+  }
+  const { lower, upper } = (inside > 0 && estimate.people) || {};
+  return html`<b>${formatNumber(inside)}</b> ${small(
+      capacity !== undefined &&
+        `${formatNumber(Math.round((100 * inside) / capacity))} % of ${formatNumber(capacity)}`,
+      lower !== undefined &&
+        upper !== undefined &&
+        `${formatNumber(Math.floor(lower))} to ${formatNumber(Math.ceil(upper))}`,
+      lower !== undefined && counted,
+    )}`;
 }
 
 /** Returns today's entries, and how many are usual by now. */
 function renderEntered({ counters, usual }: Pick<BranchMetrics, 'counters' | 'usual'>): Html {
   const entries = usual?.entriesToday;
-  const note = entries === undefined ? '' : `usually ${formatNumber(Math.round(entries))} by now`;
-  return html`${renderCount(counters.people_entered?.today)} ${small(note)}`;
+  return html`${renderCount(counters.people_entered?.today)}
+  ${small(entries !== undefined && `usually ${formatNumber(Math.round(entries))} by now`)}`;
 }
 
 /** Returns the state of a stream, and when its last poll succeeded. */
@@ -196,33 +194,23 @@ const WIDTH = 120;
 const HEIGHT = 28;
 
 /** Returns today's occupancy: the width is the whole day, the height is the peak. */
-function renderCurve(series: OccupancySeries, utcOffsetSeconds: number): Html {
-  const { day, stepMs, inside, atMs } = series;
+function renderCurve({ day, stepMs, inside, atMs }: OccupancySeries): Html {
   const peak = Math.max(0, ...inside);
-  // A point is at the end of its step; the last one is at the time of the reading.
-  const instants = inside.map((_, i) => Math.min(day.startMs + (i + 1) * stepMs, atMs));
-
-  function wallTime(instantMs = NaN): string {
-    return new Date(instantMs + utcOffsetSeconds * 1_000).toISOString().slice(11, 16);
-  }
-  function x(instantMs = NaN): string {
+  const caption = peak === 0 ? 'no visitors yet' : `peak ${formatNumber(peak)}`;
+  function x(instantMs: number): string {
     return ((WIDTH * (instantMs - day.startMs)) / (day.endMs - day.startMs)).toFixed(1);
   }
-
   const points = inside.map((count, i) => {
+    // At the end of its step; the last one at the time of the reading.
+    const instantMs = Math.min(day.startMs + (i + 1) * stepMs, atMs);
     const y = HEIGHT - 1 - (count / Math.max(1, peak)) * (HEIGHT - 2);
-    return `L${x(instants[i])} ${y.toFixed(1)}`;
+    return `L${x(instantMs)} ${y.toFixed(1)}`;
   });
-  const caption =
-    peak === 0
-      ? 'no visitors yet'
-      : `peak ${formatNumber(peak)} at ${wallTime(instants[inside.indexOf(peak)])}`;
-  const label = `People inside since ${wallTime(day.startMs)}: ${caption}`;
   return html`<svg
       viewBox="0 0 ${WIDTH} ${HEIGHT}"
       preserveAspectRatio="none"
       role="img"
-      aria-label="${label}"
+      aria-label="People inside today: ${caption}"
     >
       <path d="M0 ${HEIGHT - 1}${points.join('')}" />
       <path class="now" d="M${x(atMs)} ${HEIGHT}V0" />
@@ -237,7 +225,8 @@ function renderCount(count: number | undefined): Content {
   return count === undefined ? UNKNOWN : formatNumber(count);
 }
 
-function small(text = ''): Content {
+function small(...notes: readonly (string | false | undefined)[]): Content {
+  const text = notes.filter(Boolean).join(', ');
   return text === '' ? '' : html`<small>${text}</small>`;
 }
 

@@ -60,7 +60,7 @@ test('the page of the demo shows every customer, without a problem or a request 
   }
   await eventually('a sparkline of each day', async () => {
     await page.reload();
-    const sparklines = page.getByRole('img', { name: /^People inside since \d\d:\d\d/ });
+    const sparklines = page.getByRole('img', { name: /^People inside today: / });
     return (await sparklines.count()) === 5 || undefined;
   });
   await eventually('the words of a problem', async () => {

@@ -21,11 +21,6 @@ function row(start: string, end: string, given: Partial<ReportRow> = {}): Report
     entered: 1_001,
     exited: 1_000,
     visits: 1_000.5,
-    logins: undefined,
-    enteredStaffed: undefined,
-    enteredSelfService: undefined,
-    hoursStaffed: undefined,
-    hoursSelfService: undefined,
     daysOpen: 20,
     daysWithoutCounts: [],
     notes: [],
@@ -105,8 +100,6 @@ test('the table has no empty columns, and the days without counts below it', () 
 const NORTH: Section = { ...MAIN, key: '102', name: 'North', rows: MAIN.rows.slice(1) };
 const LOGINS: Section = {
   customer: 'northern-jutland',
-  key: undefined,
-  name: undefined,
   rows: [row('2025-02-01', '2025-03-01', { ...NOBODY, logins: 70 })],
 };
 const HILLTOP: Section = {

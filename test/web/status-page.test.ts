@@ -79,7 +79,7 @@ describe('a customer', () => {
     [
       'that works',
       {},
-      'riverside Europe/Copenhagen ● Open 42 17 % of 250 peak 42 at 05:15 1 321 279 55 ● people 12s ago',
+      'riverside Europe/Copenhagen ● Open 42 17 % of 250 peak 42 1 321 279 55 ● people 12s ago',
     ],
     ['that says what is usual', { usual: USUAL }, '1 321 usually 1 235 by now 279 55 ●'],
     ['whose keys cannot be parsed', { usual: undefined, series: undefined }, '– 1 321 279 55 ●'],
@@ -149,7 +149,7 @@ describe('a customer', () => {
     // From 04:00 to 09:59:48 in Copenhagen: a quarter of the day of 120 units.
     const page = pageOf([customer({ series: seriesOf([...Array(23).fill(0), 10]) })]);
     expect(page).toMatch(/<path d="M0 27L1.3 27.0L2.5 27.0L.*L28.8 27.0L30.0 1.0"/);
-    expect(page).toContain('aria-label="People inside since 04:00: peak 10 at 09:59"');
+    expect(page).toContain('aria-label="People inside today: peak 10"');
     expect(pageOf([customer({ series: seriesOf([]) })])).not.toContain('NaN');
   });
 });
