@@ -3,11 +3,6 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { verify } from '@node-rs/bcrypt';
 import type { WebConfig } from '../base/web-config.ts';
 
-/** The response to a client, which is destroyed when the client leaves. */
-interface Client {
-  readonly destroyed: boolean;
-}
-
 /** Comparisons run one at a time, off the event loop. At bcrypt's usual cost, 32 take two seconds. */
 const MAX_PENDING_COMPARISONS = 32;
 
@@ -15,13 +10,13 @@ const MAX_PENDING_COMPARISONS = 32;
 const DECOY = '$2y$10$.DzGU/ut6wFJXSpL7Ccnluc8jztWSbzQmEmT8JDgmvu5kTWV5TaPS';
 
 /**
- * Returns a function that resolves with the status to refuse a request with, or undefined if it is
- * authenticated. Tests replace `compare`.
+ * Returns a function of the header Authorization: it resolves with the status to refuse a request with, or
+ * undefined if it is authenticated. Tests replace `compare`.
  */
 export function createAuth(
   config: () => Pick<WebConfig, 'users'>,
   compare: (password: Uint8Array, hash: string) => Promise<boolean> = verify,
-): (authorization: string | undefined, client: Client) => Promise<401 | 503 | undefined> {
+): (authorization: string | undefined) => Promise<401 | 503 | undefined> {
   const key = randomBytes(32);
   /** The last correct password of each user. Wrong ones are not remembered: guessing replaces nothing. */
   const remembered = new Map<string, string>();
@@ -33,18 +28,18 @@ export function createAuth(
     return createHmac('sha256', key).update(hash).update(password).digest('base64');
   }
 
-  /** Compares after the comparisons before it. False without comparing if the client left meanwhile. */
-  function compareNext(password: Uint8Array, hash: string, client: Client) {
+  /** Compares after the comparisons before it. */
+  function compareNext(password: Uint8Array, hash: string): Promise<boolean> {
     pending += 1;
     const matches = last
-      .then(() => !client.destroyed && compare(password, hash))
+      .then(() => compare(password, hash))
       .catch(() => false)
       .finally(() => (pending -= 1));
     last = matches;
     return matches;
   }
 
-  return async (authorization, client) => {
+  return async (authorization) => {
     const { users } = config();
     if (users.size === 0) {
       return undefined;
@@ -60,7 +55,7 @@ export function createAuth(
     if (pending >= MAX_PENDING_COMPARISONS) {
       return 503;
     }
-    const matches = await compareNext(password, hash ?? DECOY, client);
+    const matches = await compareNext(password, hash ?? DECOY);
     // A NUL would end the password for bcrypt, which then repeats what is before it.
     if (hash === undefined || !matches || password.includes(0)) {
       return 401;

@@ -108,7 +108,7 @@ export function createWebServer(options: WebServerOptions) {
     const [, path = '', query] = /^([^?]*)\??(.*)$/.exec(request.url ?? '') ?? [];
     const refusal = openPaths.includes(path)
       ? undefined
-      : await authenticate(request.headers.authorization, response);
+      : await authenticate(request.headers.authorization);
     if (refusal !== undefined) {
       const headers = refusal === 401 ? CHALLENGE : {};
       return text(refusal, undefined, { ...headers, connection: 'close' });
