@@ -173,16 +173,23 @@ function routesOf(options: WebServerOptions, paths: WebPaths): ReadonlyMap<strin
   function toHome(): Answer {
     return { status: 302, headers: { location: home }, body: [] };
   }
+  function readiness(): Answer {
+    return probe('ready', ready().ready, ready().why);
+  }
+  // Prometheus would take a response without customers for the end of all their series, or of all its targets.
+  function whenReady(route: Route): Route {
+    return (...request) => (ready().ready ? route(...request) : readiness());
+  }
   return new Map<string, Route>([
-    // The next two are the status page itself if there is no prefix.
+    // Without a prefix, the status page replaces this.
     ['/', toHome],
     [prefix, toHome],
     [`${prefix}/`, statusRoute(options)],
-    [prefix + telemetryPath, scrapeRoute(options)],
+    [prefix + telemetryPath, whenReady(scrapeRoute(options))],
     [`${prefix}/config`, () => text(200, config().trimEnd())],
-    [`${prefix}/sd`, discoveryRoute(options, paths)],
+    [`${prefix}/sd`, whenReady(discoveryRoute(options, paths))],
     [`${prefix}/-/healthy`, () => probe('healthy', healthy(), STUCK)],
-    [`${prefix}/-/ready`, () => probe('ready', ready().ready, ready().why)],
+    [`${prefix}/-/ready`, readiness],
     [`${prefix}/-/reload`, reloadRoute(options)],
   ]);
 }
@@ -193,13 +200,9 @@ function probe(state: string, isGood: boolean, why: string): Answer {
   return isGood ? text(200, `${NAME} is ${state}.`) : text(503, `${NAME} is not ${state}: ${why}`);
 }
 
-function scrapeRoute({ ready, exposition }: WebServerOptions): Route {
+function scrapeRoute({ exposition }: WebServerOptions): Route {
   let scrapes = 0;
   return async ({ headers }, query, response) => {
-    // Prometheus would take a response without customers for the end of all their series.
-    if (!ready().ready) {
-      return probe('ready', false, ready().why);
-    }
     if (scrapes >= MAX_SCRAPES) {
       return text(503, `Too many scrapes in progress: the limit is ${MAX_SCRAPES}`);
     }
@@ -241,16 +244,11 @@ function statusRoute({ status, version, telemetryPath }: WebServerOptions): Rout
  * Prometheus's HTTP service discovery: one target for each customer. Each has an `instance` of its own: `up`
  * of a thousand targets would otherwise be one series.
  */
-function discoveryRoute({ ready, customers }: WebServerOptions, paths: WebPaths): Route {
-  const { address, metrics } = paths;
+function discoveryRoute({ customers }: WebServerOptions, { address, metrics }: WebPaths): Route {
   return (request) => {
     const host = address?.host ?? request.headers.host;
     if (host === undefined) {
       return text(400);
-    }
-    // An empty list before the customers are known would make Prometheus drop its targets.
-    if (!ready().ready) {
-      return probe('ready', false, ready().why);
     }
     const targets = customers().map(({ name, labels }) => ({
       targets: [host],

@@ -115,16 +115,16 @@ function pagesOf(customers: readonly CustomerStatus[]): readonly (readonly Custo
 }
 
 function renderAlerts({ nowMs, failedReload, stateFailure }: StatusData): readonly Html[] {
-  const reload =
+  const alerts = [
     failedReload &&
-    html`Configuration reload failed ${ago(failedReload.atMs, nowMs)} (problems:
-    ${failedReload.problems}). The previous configuration stays in use; the log has the details.`;
-  const state =
+      `Configuration reload failed ${ago(failedReload.atMs, nowMs)} (problems: ` +
+        `${failedReload.problems}). The previous configuration stays in use; the log has the details.`,
     stateFailure &&
-    html`State not saved since ${formatTime(stateFailure.sinceMs)}: ${stateFailure.error}. After a
-    restart, counters could be lower.`;
-  return [reload ?? [], state ?? []]
-    .flat()
+      `State not saved since ${formatTime(stateFailure.sinceMs)}: ${stateFailure.error}. ` +
+        'After a restart, counters could be lower.',
+  ];
+  return alerts
+    .filter((text) => text !== undefined)
     .map((text) => html`<p class="alert bad" role="alert">${text}</p>`);
 }
 

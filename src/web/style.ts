@@ -25,7 +25,7 @@ thead th { color: var(--soft); font-size: .82rem; font-weight: 600; vertical-ali
 tbody th { position: sticky; left: 0; background: inherit; overflow-wrap: anywhere; }
 .number { text-align: right; white-space: nowrap; }
 
-.status tbody th { min-width: 9rem; max-width: 22rem; }
+.status tbody th { min-width: 12rem; max-width: 22rem; }
 .status th b { font-weight: 650; }
 .status td small, .status th small { display: block; }
 tr.branch th { padding-left: 1.8rem; }

@@ -11,7 +11,7 @@ for (let learned = 0; learned < 2; await sleep(5_000)) {
   learned = text.match(/^library_door_count_ratio\{.*branch=/gm)?.length ?? 0;
 }
 const browser = await launchBrowser();
-const page = await browser.newPage({ viewport: { width: 1_280, height: 1_000 } });
+const page = await browser.newPage({ viewport: { width: 1_280, height: 1_090 } });
 await page.goto(demo.url);
 await page.screenshot({
   path: fileURLToPath(new URL('../../docs/status-page.png', import.meta.url)),
