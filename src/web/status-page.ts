@@ -68,8 +68,10 @@ export function renderStatusPage(
     </header>
     ${renderAlerts(data)}
     <p>
-      Customers: ${formatNumber(ranked.length)}. Need attention: ${formatNumber(attention)}, not
-      polled yet: ${formatNumber(unpolled)}, without problems: ${formatNumber(works)}.
+      <b class="tile ${attention === 0 ? 'good' : 'bad'}"
+        >${formatNumber(attention)} of ${formatNumber(ranked.length)} need attention</b
+      >
+      Not polled yet: ${formatNumber(unpolled)}, without problems: ${formatNumber(works)}.
       <span class="soft">As of ${formatTime(nowMs)}. Refreshes every ${REFRESH_SECONDS} s.</span>
     </p>
     <form method="get" role="search">

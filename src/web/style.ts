@@ -31,6 +31,7 @@ tbody th { position: sticky; left: 0; background: inherit; overflow-wrap: anywhe
 tr.branch th { padding-left: 1.8rem; }
 tr.fails { background: var(--tint); }
 .badge { padding: 0 .5rem; border: 1px solid; border-radius: 1rem; font-size: .8rem; font-weight: 600; }
+.tile { display: inline-block; margin-right: .6rem; padding: .3rem .8rem; border: 1px solid; border-radius: .6rem; font-size: 1.15rem; }
 .inside { min-width: 7rem; }
 .inside b { font-size: 1.15rem; }
 .state, .curve { white-space: nowrap; }

@@ -227,9 +227,7 @@ describe('the page', () => {
       'refused failing-1 failing-2 parent 101 waiting ok-1 ok-2'.split(' '),
     );
     expect(textOf(page)).toMatch(/^\(4\) library-stats-exporter library-stats-exporter 1\.2\.3 /);
-    expect(textOf(page)).toContain(
-      'Customers: 7. Need attention: 4, not polled yet: 1, without problems: 2.',
-    );
+    expect(textOf(page)).toContain('4 of 7 need attention Not polled yet: 1, without problems: 2.');
   });
 
   test('shows a failed reload, and since when the state file could not be saved', () => {
@@ -238,7 +236,7 @@ describe('the page', () => {
     expect(textOf(pageOf([customer()], '/', { failedReload, stateFailure }))).toContain(
       'Configuration reload failed 5m ago (problems: 3). The previous configuration stays in use; ' +
         'the log has the details. State not saved since 2026-03-10 08:55:00 UTC: EACCES: open ' +
-        '&#39;data/state.db&#39;. After a restart, counters could be lower. Customers: 1.',
+        '&#39;data/state.db&#39;. After a restart, counters could be lower. 0 of 1 need attention ',
     );
     expect(pageOf([customer()])).not.toContain('role="alert"');
   });
