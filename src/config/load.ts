@@ -1,27 +1,24 @@
-/**
- * Loads the configuration: files and environment in, a complete Config or all problems out. Keys that
- * depend on each other are checked after a problem, too, with what is valid.
- */
+/** Loads the configuration: files and environment in, a complete Config or all problems out. */
 import { once } from 'node:events';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { z } from 'zod';
+import { stringify } from 'yaml';
 import { nextTurn } from '../base/clock.ts';
+import type { FileContent } from '../base/files.ts';
 import { pastedWith, Secret } from '../base/secret.ts';
 import type { WebConfig } from '../base/web-config.ts';
-import { checkCustomers, checkService } from './checks.ts';
-import type { CustomerFileEntry } from './checks.ts';
 import { findCustomerFiles } from './customer-files.ts';
 import { parseCertificates, parseSecret } from './credentials.ts';
+import type { ProblemFormatter } from './problems.ts';
 import { ConfigReader, failOn } from './reader.ts';
-import type { DeepPartial, LoadResult, ValidatedFile } from './reader.ts';
-import { createConfigSchema } from './schema.ts';
+import type { LoadResult, Place } from './reader.ts';
+import { defaultRequestsPerSecond, requestsPerSecond } from './request-limit.ts';
+import { createConfigSchema, createCustomerSchema } from './schema.ts';
 import type { ConfigFile, CustomerEntry } from './schema.ts';
-import { showConfig } from './shown.ts';
 import type { BranchConfig, Config, CustomerConfig, PollingConfig } from './types.ts';
 import { milliseconds } from './values.ts';
-import type { Path, YamlFile } from './yaml-file.ts';
 import { loadWebConfig } from './web.ts';
+import type { Path, YamlFile } from './yaml-file.ts';
 
 export interface LoadedConfig extends LoadResult<Config> {
   /** The main file, absolute. */
@@ -37,38 +34,14 @@ export interface ReadOptions {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** What the configuration file says and what it names holds: plain data, so that a thread can send it. */
-export interface ConfigFiles {
-  /** All problems. After one, the rest is incomplete. */
-  readonly problems: readonly string[];
-  readonly warnings: readonly string[];
-  readonly digest: string;
-  /** Path of the main file, absolute. */
-  readonly path: string;
-  readonly shown: string;
-  readonly values: DeepPartial<Pick<ConfigFile, 'service'>>;
-  readonly defaults: ConfigFile['defaults'];
-  readonly polling: PollingConfig;
-  readonly customers: readonly CustomerFile[];
-  /** PEM text of `ca_file`. */
-  readonly ca: string | undefined;
-}
+/** What the files say: plain data, so that a thread can send it. After a problem, it is incomplete. */
+type ConfigFiles = Awaited<ReturnType<typeof readFiles>>;
+type SecretText = Exclude<Awaited<ReturnType<typeof readSecret>>, undefined>;
 
-interface CustomerFile {
-  readonly values: DeepPartial<CustomerEntry>;
+interface PlacedCustomer extends Place {
+  readonly values: CustomerEntry;
   readonly secret: SecretText | undefined;
 }
-
-interface SecretText {
-  readonly text: string;
-  readonly path: string | undefined;
-}
-
-/** The default of `max_requests_per_second` is at least this. */
-const MIN_REQUESTS_PER_SECOND = 50;
-/** It is higher where the first polls of a start would take longer, but not above the second one. */
-const START_SECONDS = 20;
-const MAX_REQUESTS_PER_SECOND_AT_START = 200;
 
 /**
  * Loads the configuration and, if there is one, the web configuration. Throws a ConfigError with the
@@ -100,67 +73,155 @@ export async function loadConfig(
 }
 
 /** Reads 10,000 customers in more than a second, for most of which the event loop stands still. */
-export async function readFiles({ path, env }: ReadOptions): Promise<ConfigFiles> {
-  const schema = createConfigSchema();
-  const reader = new ConfigReader(schema, env);
-  const main = await reader.readYaml(path, schema);
-  const entries = await readEntries(main, schema.shape.customers.unwrap(), reader);
-  // What is left of these sections after a problem is valid.
-  const intervals = schema.shape.polling.parse(main.values.polling);
-  const polling = {
-    intervalMs: milliseconds(intervals.interval),
-    reconcileIntervalMs: milliseconds(intervals.reconcile_interval),
-    breakdownIntervalMs: milliseconds(intervals.breakdown_interval),
-  };
-  const defaults = schema.shape.defaults.parse(main.values.defaults);
-  checkCustomers(main, entries, reader.formatter);
-  checkService(
-    main,
-    polling,
-    requestsPerSecond(
-      polling,
-      entries.map(({ values }) => values),
-    ),
-  );
-  const customers: CustomerFile[] = [];
-  for (const entry of entries) {
-    customers.push({ values: entry.values, secret: await readSecret(entry, reader) });
+export async function readFiles({ path, env }: ReadOptions) {
+  const [schema, customerSchema] = [createConfigSchema(), createCustomerSchema()];
+  const reader = new ConfigReader(env, schema, customerSchema);
+  const main = await reader.readYaml(path);
+  const values = reader.validate(schema, { file: main, path: [] });
+  const lists: Place[] = [{ file: main, path: ['customers'] }];
+  const patterns = schema.shape.customer_files.safeParse(main.valueAt(['customer_files']));
+  for (const name of await findCustomerFiles(main, patterns.data ?? [])) {
+    const list = { file: await reader.readYaml(name), path: [] };
+    reader.validate(schema.shape.customers, list);
+    lists.push(list);
   }
-  const { file, values } = main;
-  const caFile = ['service', 'ca_file'];
-  const ca = await reader.readNamed(file, caFile, values.service?.ca_file, parseCertificates);
-  const { problems, warnings, digest } = reader;
-  const shown = problems.length > 0 ? '' : showConfig(main, entries, schema, reader.formatter);
-  return {
-    problems,
-    shown,
-    warnings,
-    digest,
-    path: file.path,
-    values,
-    defaults,
-    polling,
-    customers,
-    ca,
-  };
+  const places = lists.flatMap((list) => {
+    const items = list.file.valueAt(list.path);
+    return Array.isArray(items) ? items.map((_, i) => ({ ...list, path: [...list.path, i] })) : [];
+  });
+  if (places.length === 0 && lists.every(({ file }) => file.value !== undefined)) {
+    main.add(['customers'], 'expected at least one customer, here or in customer_files, got none');
+  }
+  const placed: PlacedCustomer[] = [];
+  for (const place of places) {
+    const customer = reader.validate(customerSchema, place);
+    const secret = await readSecret(place, reader);
+    placed.push(...(customer === undefined ? [] : [{ ...place, values: customer, secret }]));
+  }
+  const ca = await reader.readNamed(main, ['service', 'ca_file'], parseCertificates);
+  checkNames(places);
+  checkTogether(main, values, placed);
+  if (values?.service.proxy_url?.includes('@') === true) {
+    main.warnOfSecrets(['service', 'proxy_url'], 'a secret');
+  }
+  warnOfMistakes(placed, reader.formatter);
+  const { problems, warnings, digest, formatter } = reader;
+  const shown = problems.length > 0 ? '' : shownConfig(main, values, placed, formatter);
+  const customers = placed.map(({ values: customer, secret }) => ({ ...customer, secret }));
+  return { problems, warnings, digest, path: main.path, shown, values, customers, ca };
+}
+
+/** Returns the configuration as YAML, with defaults and with the customers of all files. */
+function shownConfig(
+  main: YamlFile,
+  values: ConfigFile | undefined,
+  placed: readonly PlacedCustomer[],
+  formatter: ProblemFormatter,
+): string {
+  const sections = formatter.show({ ...values, customers: undefined }, main, []);
+  // A line of JSON, which is YAML, for each customer: of 10,000 it takes a twentieth of the time.
+  const customers = placed.map((one) => formatter.show(one.values, one.file, one.path));
+  const lines = customers.map((customer) => `  - ${JSON.stringify(customer)}\n`);
+  return `${stringify(sections)}customers:\n${lines.join('')}`;
 }
 
 async function readFilesInThread(options: ReadOptions): Promise<ConfigFiles> {
   const entry = new URL(`./reading-thread${extname(import.meta.url)}`, import.meta.url);
   // What it throws is an event, too.
-  const [files] = (await once(new Worker(entry, { workerData: options }), 'message')) as [
-    ConfigFiles,
-  ];
+  const [files] = await once(new Worker(entry, { workerData: options }), 'message');
   // Receiving takes long, too. Connections are served between the first turn and the second.
   await nextTurn();
   await nextTurn();
-  return files;
+  return files as ConfigFiles;
 }
 
-/** Returns the configuration in files without a problem, in which nothing is missing. */
-function configOf({ values, defaults, polling, customers, ca }: ConfigFiles): Config {
-  const entries = customers.map((customer) => customer.values as CustomerEntry);
-  const service = values.service as ConfigFile['service'];
+function checkNames(places: readonly Place[]): void {
+  const names = new Set<string>();
+  for (const { file, path } of places) {
+    const value = file.valueAt([...path, 'name']);
+    const name = typeof value === 'string' ? value.trim().normalize('NFC') : '';
+    if (name !== '' && names.has(name)) {
+      file.add([...path, 'name'], 'expected a unique name, got that of another customer');
+    }
+    names.add(name);
+  }
+}
+
+/** Reports missing time zones, and too low a limit on requests. */
+function checkTogether(
+  main: YamlFile,
+  values: ConfigFile | undefined,
+  placed: readonly PlacedCustomer[],
+): void {
+  const hasTimezone = main.valueAt(['defaults', 'timezone']) !== undefined;
+  for (const { file, path, values: customer } of hasTimezone ? [] : placed) {
+    if (customer.timezone === undefined) {
+      const message = 'expected an IANA time zone, here or in defaults, got nothing';
+      file.add([...path, 'timezone'], message);
+    }
+  }
+  const customers = placed.map((one) => one.values);
+  const needed = values ? requestsPerSecond(pollingOf(values), customers) : 0;
+  if (needed > (values?.service.max_requests_per_second ?? Infinity)) {
+    const least = Math.ceil(needed * 100) / 100;
+    const message = `expected at least ${least}, which the customers need, got less`;
+    main.add(['service', 'max_requests_per_second'], message);
+  }
+}
+
+/** Warns of comments in opening hours, and of customers with one client id: both would count the same people. */
+function warnOfMistakes(placed: readonly PlacedCustomer[], formatter: ProblemFormatter): void {
+  const byClientId = new Map<string, string | undefined>();
+  for (const { file, path, values } of placed) {
+    const { client_id: id, branches } = values;
+    const name = formatter.quote(file, [...path, 'name']);
+    if (byClientId.has(id)) {
+      const other = byClientId.get(id) ?? 'another customer';
+      const message = `${name ?? 'this customer'} has the client_id of ${other}, so both count the same people`;
+      file.warn([...path, 'client_id'], message);
+    } else {
+      byClientId.set(id, name);
+    }
+    const buildings = Object.keys(branches).map((key) => ['branches', key]);
+    for (const building of [[], ...buildings]) {
+      const hours = [...path, ...building, 'opening_hours'];
+      if (/"[^"]+"/.test(String(file.valueAt(hours)))) {
+        file.warn(hours, 'the comment is ignored; write hours with staff as staffed_hours');
+      }
+    }
+  }
+}
+
+/** Returns the secret as it is now, and the path of its file; undefined after a problem. */
+async function readSecret({ file, path }: Place, reader: ConfigReader) {
+  function noted(text: string, at: Path, secretPath?: string) {
+    reader.formatter.addSecret(text);
+    const problem = pastedWith(new Secret(text));
+    if (problem !== undefined) {
+      file.warn(at, `${problem}, which is probably no part of it`);
+    }
+    return { text, path: secretPath };
+  }
+  const inlinePath = [...path, 'client_secret'];
+  const inline = file.valueAt(inlinePath);
+  if (typeof inline === 'string') {
+    file.warnOfSecrets(inlinePath, 'a secret');
+    if (file.isCutByComment(inlinePath)) {
+      file.warn(inlinePath, 'the secret ends before #, which begins a comment: write it in quotes');
+    }
+    return noted(inline, inlinePath);
+  }
+  const filePath = [...path, 'client_secret_file'];
+  function parse(content: FileContent, secretPath: string) {
+    return noted(parseSecret(content).reveal(), filePath, secretPath);
+  }
+  return reader.readNamed(file, filePath, parse, true);
+}
+
+/** Returns the configuration in files without a problem. */
+function configOf({ values, customers, ca }: ConfigFiles): Config {
+  const { service, defaults, ...sections } = values as ConfigFile;
+  const polling = pollingOf(sections);
   return {
     service: {
       baseUrl: addressOf(service.base_url),
@@ -169,162 +230,65 @@ function configOf({ values, defaults, polling, customers, ca }: ConfigFiles): Co
       timeoutMs: milliseconds(service.timeout),
       maxConcurrency: service.max_concurrency,
       maxRequestsPerSecond:
-        service.max_requests_per_second ?? defaultRequestsPerSecond(polling, entries),
+        service.max_requests_per_second ?? defaultRequestsPerSecond(polling, customers),
       requestTimes: service.request_times,
       keyTimes: service.key_times,
       proxyUrl: service.proxy_url && addressOf(service.proxy_url),
       ca,
     },
     polling,
-    customers: customers.map(({ secret }, i) =>
-      customerOf(entries[i] as CustomerEntry, defaults, secret as SecretText),
-    ),
+    customers: customers.map((customer) => customerOf(customer, defaults)),
   };
 }
 
-/** Returns the customers of all files, those of the main file first. */
-async function readEntries(
-  main: ValidatedFile<ConfigFile>,
-  schema: z.ZodType<CustomerEntry[]>,
-  reader: ConfigReader,
-): Promise<readonly CustomerFileEntry[]> {
-  const lists = [{ file: main.file, path: ['customers'], values: main.values.customers }];
-  for (const name of await findCustomerFiles(main)) {
-    lists.push({ path: [], ...(await reader.readYaml(name, schema)) });
-  }
-  return lists.flatMap(({ file, path, values: list }) =>
-    (Array.isArray(list) ? list : []).flatMap((values, i) =>
-      values === undefined ? [] : [{ file, path: [...path, i], values }],
-    ),
-  );
+function pollingOf({ polling }: Pick<ConfigFile, 'polling'>): PollingConfig {
+  return {
+    intervalMs: milliseconds(polling.interval),
+    reconcileIntervalMs: milliseconds(polling.reconcile_interval),
+    breakdownIntervalMs: milliseconds(polling.breakdown_interval),
+  };
 }
 
 /** Returns a customer with all defaults. */
 function customerOf(
-  entry: CustomerEntry,
+  customer: ConfigFiles['customers'][number],
   defaults: ConfigFile['defaults'],
-  secret: SecretText,
 ): CustomerConfig {
-  const [hour = NaN, minute = NaN] = (entry.day_starts_at ?? defaults.day_starts_at)
-    .split(':')
-    .map(Number);
-  const building = {
-    estimate: entry.estimate ?? defaults.estimate,
-    openingHours: entry.opening_hours,
-    staffedHours: entry.staffed_hours,
-    holidays: entry.holidays,
-  };
-  return {
-    name: entry.name,
-    clientId: entry.client_id,
-    clientSecret: { secret: new Secret(secret.text), path: secret.path },
-    timezone: entry.timezone ?? defaults.timezone ?? '',
-    dayStartsAt: { hour, minute },
-    ...building,
-    capacity: entry.capacity,
-    // Without a prototype, `constructor` is a key only if it was given.
-    labels: Object.assign(Object.create(null), entry.labels),
-    streams: entry.streams,
-    breakdowns: entry.breakdowns,
-    branches: Object.assign(Object.create(null), branchesOf(entry, building)),
-  };
-}
-
-function branchesOf(
-  { branches }: CustomerEntry,
-  customer: Omit<BranchConfig, 'name' | 'capacity'>,
-): CustomerConfig['branches'] {
-  const entries = Object.entries(branches).map(([id, branch]): [string, BranchConfig] => [
+  const { day_starts_at: dayStartsAt = defaults.day_starts_at, ...values } = customer;
+  const { text, path } = values.secret as SecretText;
+  const building = buildingOf(values, { estimate: defaults.estimate });
+  const branches = Object.entries(values.branches).map(([id, branch]) => [
     id,
-    {
-      name: branch.name,
-      capacity: branch.capacity,
-      estimate: branch.estimate ?? customer.estimate,
-      openingHours: branch.opening_hours ?? customer.openingHours,
-      staffedHours: branch.staffed_hours ?? customer.staffedHours,
-      holidays: branch.holidays ?? customer.holidays,
-    },
+    buildingOf(branch, building),
   ]);
-  return Object.fromEntries(entries);
+  return {
+    ...building,
+    name: values.name,
+    clientId: values.client_id,
+    clientSecret: { secret: new Secret(text), path },
+    timezone: values.timezone ?? defaults.timezone ?? '',
+    dayStartsAt: { hour: Number(dayStartsAt.slice(0, 2)), minute: Number(dayStartsAt.slice(3)) },
+    // Without a prototype, `constructor` is a key only if it was given.
+    labels: Object.assign(Object.create(null), values.labels),
+    streams: values.streams,
+    breakdowns: values.breakdowns,
+    branches: Object.assign(Object.create(null), Object.fromEntries(branches)),
+  };
 }
 
-/** Returns where the secret is, and what it is now; undefined after a problem. */
-async function readSecret(
-  { file, path, values: { client_secret: inline, client_secret_file: name } }: CustomerFileEntry,
-  reader: ConfigReader,
-): Promise<SecretText | undefined> {
-  const inlinePath = [...path, 'client_secret'];
-  const filePath = [...path, 'client_secret_file'];
-  const isInline = file.has(inlinePath);
-  if (isInline === file.has(filePath)) {
-    const got = isInline ? 'both' : 'neither';
-    file.add(filePath, `expected one of client_secret_file and client_secret, got ${got}`);
-  }
-  if (inline !== undefined) {
-    reader.formatter.addSecret(inline);
-    if (!file.textAt(inlinePath).includes('${')) {
-      file.warnOfSecrets(inlinePath, 'a secret');
-    }
-    warnOfPasted(file, inlinePath, inline);
-    if (file.isCutByComment(inlinePath)) {
-      file.warn(inlinePath, 'the secret ends before #, which begins a comment: write it in quotes');
-    }
-    return { text: inline, path: undefined };
-  }
-  return reader.readNamed(
-    file,
-    filePath,
-    name,
-    (content, secretPath) => {
-      const text = parseSecret(content).reveal();
-      reader.formatter.addSecret(text);
-      warnOfPasted(file, filePath, text);
-      return { text, path: secretPath };
-    },
-    true,
-  );
-}
-
-function warnOfPasted(file: YamlFile, path: Path, text: string): void {
-  const problem = pastedWith(new Secret(text));
-  if (problem !== undefined) {
-    file.warn(path, `${problem}, which is probably no part of it`);
-  }
-}
-
-/**
- * Returns the requests per second that polling needs: one per interval for each stream, and two per
- * breakdown interval for each breakdown: one from the start of the counting period and one of the day
- * (docs/how-it-counts.md#rules). The windows of branches need one more per interval.
- */
-export function requestsPerSecond(
-  { intervalMs, breakdownIntervalMs }: PollingConfig,
-  customers: readonly DeepPartial<Pick<CustomerEntry, 'streams' | 'breakdowns'>>[],
-): number {
-  return customers.reduce((sum, { streams = [], breakdowns = [] }) => {
-    const perInterval = streams.length + (breakdowns.includes('branch') ? 1 : 0);
-    const perBreakdownInterval = 2 * breakdowns.length;
-    return sum + (perInterval / intervalMs + perBreakdownInterval / breakdownIntervalMs) * 1_000;
-  }, 0);
-}
-
-/**
- * Returns twice what polling needs, and more for the first polls of a start: a token, five requests for each
- * stream and two for each breakdown.
- */
-function defaultRequestsPerSecond(
-  polling: PollingConfig,
-  customers: readonly CustomerEntry[],
-): number {
-  const atStart = customers.reduce(
-    (sum, { streams, breakdowns }) => sum + 1 + 5 * streams.length + 2 * breakdowns.length,
-    0,
-  );
-  return Math.max(
-    MIN_REQUESTS_PER_SECOND,
-    Math.ceil(2 * requestsPerSecond(polling, customers)),
-    Math.min(Math.ceil(atStart / START_SECONDS), MAX_REQUESTS_PER_SECOND_AT_START),
-  );
+/** Returns what a customer or a branch says; what it does not say but its name and capacity is as `outer` says. */
+function buildingOf(
+  own: CustomerEntry | CustomerEntry['branches'][string],
+  outer: Partial<BranchConfig> & Pick<BranchConfig, 'estimate'>,
+): BranchConfig {
+  return {
+    name: own.name,
+    capacity: own.capacity,
+    estimate: own.estimate ?? outer.estimate,
+    openingHours: own.opening_hours ?? outer.openingHours,
+    staffedHours: own.staffed_hours ?? outer.staffedHours,
+    holidays: own.holidays ?? outer.holidays,
+  };
 }
 
 /** Returns a URL in its normal form, without a slash at the end. */

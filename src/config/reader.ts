@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto';
 import { dirname, resolve } from 'node:path';
 import { closestMatch } from 'leven';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { ConfigError, messageOf } from '../base/errors.ts';
 import { readTextFile } from '../base/files.ts';
 import type { FileContent } from '../base/files.ts';
 import { EXPOSED, isExposed, MAX_SECRET_BYTES } from './credentials.ts';
 import { ProblemFormatter } from './problems.ts';
-import { innerType, metaOf, typeAt } from './values.ts';
+import { FOUND, isPath } from './values.ts';
 import { YamlFile } from './yaml-file.ts';
 import type { Path, Problem } from './yaml-file.ts';
 
@@ -23,19 +23,11 @@ export interface LoadResult<Config> {
   readonly warnings: readonly string[];
 }
 
-/** A YAML file and its values. */
-export interface ValidatedFile<Values> {
+/** A part of a file. */
+export interface Place {
   readonly file: YamlFile;
-  /** Without problems, nothing is missing. After one, what is valid. */
-  readonly values: DeepPartial<Values>;
+  readonly path: Path;
 }
-
-/** A type whose keys may all be missing, at every level. */
-export type DeepPartial<T> = T extends readonly (infer Item)[]
-  ? readonly (DeepPartial<Item> | undefined)[]
-  : T extends object
-    ? { readonly [Key in keyof T]?: DeepPartial<T[Key]> | undefined }
-    : T;
 
 /** Made for one load. */
 export class ConfigReader {
@@ -44,91 +36,68 @@ export class ConfigReader {
   readonly #env: NodeJS.ProcessEnv;
   readonly #yamlFiles: YamlFile[] = [];
 
-  /** `schema` describes the main file; `env` is what `${NAME}` stands for. */
-  constructor(schema: z.ZodType, env: NodeJS.ProcessEnv) {
-    this.formatter = new ProblemFormatter(schema);
+  /** `schemas` describe the files; `env` is what `${NAME}` stands for. */
+  constructor(env: NodeJS.ProcessEnv, ...schemas: readonly z.ZodType[]) {
+    this.formatter = new ProblemFormatter(...schemas);
     this.#env = env;
   }
 
-  /** Reads a YAML file and validates it. `name` is the file as the user named it. */
-  async readYaml<Schema extends z.ZodType>(
-    name: string,
-    schema: Schema,
-  ): Promise<ValidatedFile<z.output<Schema>>> {
+  /** Reads a YAML file. `name` is the file as the user named it. */
+  async readYaml(name: string): Promise<YamlFile> {
     const content = await this.#readText(resolve(name), MAX_FILE_BYTES).catch(messageOf);
     const file = new YamlFile(name, content, this.#env);
     this.#yamlFiles.push(file);
-    return { file, values: this.#validate(file, schema) as DeepPartial<z.output<Schema>> };
+    return file;
   }
 
-  #validate(file: YamlFile, schema: z.ZodType): unknown {
-    const value = file.read();
-    if (value === undefined) {
-      return {};
+  /** Returns what a part of a file says. Undefined after a problem, be it in other parts of the file. */
+  validate<Schema extends z.ZodType>(
+    schema: Schema,
+    { file, path }: Place,
+  ): z.output<Schema> | undefined {
+    const value = file.valueAt(path);
+    const { data, error } =
+      value === undefined ? {} : schema.safeParse(value, { reportInput: true });
+    for (const issue of error?.issues ?? []) {
+      this.#addIssue(file, [...path, ...issue.path], issue);
     }
-    const result = schema.safeParse(value, { reportInput: true });
-    for (const issue of result.error?.issues ?? []) {
-      if (issue.code === 'unrecognized_keys') {
-        this.#addUnknownKeys(file, schema, issue);
-      } else {
-        this.#addIssue(file, schema, issue);
-      }
-    }
-    return result.success ? result.data : (validPart(schema, value) ?? {});
+    return data;
   }
 
-  #addUnknownKeys(
-    file: YamlFile,
-    schema: z.ZodType,
-    { path, keys }: z.core.$ZodIssueUnrecognizedKeys,
-  ): void {
-    // The path is that of the mapping.
-    const knownKeys = Object.keys((innerType(typeAt(schema, path)) as z.ZodObject).shape);
-    for (const key of keys) {
-      const keyPath = [...path, key];
-      // One of three characters may be different, two at most.
-      const maxDistance = Math.min(2, Math.ceil(key.length / 3));
-      const nearest = closestMatch(key.toLowerCase(), knownKeys, { maxDistance });
-      const hint = nearest ? `did you mean ${nearest}?` : `expected one of ${knownKeys.join(', ')}`;
-      file.add(keyPath, `unknown key, ${hint}`, file.locate(keyPath, 'key')[0]);
+  #addIssue(file: YamlFile, path: Path, issue: z.core.$ZodIssue): void {
+    const { code, message, input } = issue;
+    if (code === 'unrecognized_keys') {
+      // The path is that of the mapping, the message the list of its keys.
+      issue.keys.forEach((key) => file.add([...path, key], unknownKey(key, message), 'key'));
+    } else if (code === 'invalid_key') {
+      const [problem = issue] = issue.issues;
+      file.add(path, problem.message.replace(FOUND, 'another key'), 'key');
+    } else {
+      const quoted = this.formatter.quote(file, path);
+      const isWrongText = typeof input === 'string' && code !== 'invalid_type';
+      const found = quoted ?? (isWrongText ? 'another value' : typeOf(input));
+      const unquoted = code === 'custom' ? (issue.params?.['unquoted'] as string) : undefined;
+      const text = (quoted === undefined ? unquoted : undefined) ?? message;
+      file.add(
+        path,
+        text.replace(FOUND, () => found),
+      );
     }
-  }
-
-  #addIssue(file: YamlFile, schema: z.ZodType, issue: z.core.$ZodIssue): void {
-    const { path } = issue;
-    const parent = innerType(typeAt(schema, path.slice(0, -1)));
-    const isKey = parent instanceof z.ZodRecord && issue.code === 'invalid_key';
-    const type = isKey ? (parent.keyType as z.ZodType) : typeAt(schema, path);
-    const got = isKey ? 'another key' : this.#found(file, issue);
-    const [offset] = file.locate(path, isKey ? 'key' : 'value');
-    file.add(path, `expected ${metaOf(type).expected}, got ${got}`, offset);
-  }
-
-  /** Returns what completes "got …". */
-  #found(file: YamlFile, { code, input, path }: z.core.$ZodIssue): string {
-    if (isObject(input)) {
-      return Array.isArray(input) ? 'a list' : 'a mapping';
-    }
-    if (input === undefined || input === null) {
-      return input === null ? 'an empty value' : 'nothing';
-    }
-    const other = code === 'invalid_type' ? `a ${typeof input}` : 'another value';
-    return this.formatter.quote(file, path) ?? other;
   }
 
   /**
-   * Reads and parses a file that a key names, relative to the file with the key. Returns undefined without
-   * a name, and after a problem: the file cannot be read, or `parse` throws an Error. Its message follows
+   * Reads and parses a file that the text at a path names, relative to the file with the text. Returns undefined
+   * without a name, and after a problem: the file cannot be read, or `parse` throws an Error. Its message follows
    * the name of the file.
    */
   async readNamed<Result>(
     file: YamlFile,
     path: Path,
-    name: string | undefined,
     parse: (content: FileContent, path: string) => Result,
     isSecret = false,
   ): Promise<Result | undefined> {
-    if (name === undefined) {
+    const name = file.valueAt(path);
+    if (typeof name !== 'string' || !isPath(name)) {
       return undefined;
     }
     const absolute = resolve(dirname(file.path), name);
@@ -186,24 +155,16 @@ export function failOn(problems: readonly string[]): void {
   }
 }
 
-function isObject(value: unknown): value is Record<PropertyKey, unknown> {
-  return typeof value === 'object' && value !== null;
+function unknownKey(key: string, keys: string): string {
+  // One of three characters may be different, two at most.
+  const maxDistance = Math.min(2, Math.ceil(key.length / 3));
+  const nearest = closestMatch(key.toLowerCase(), keys.split(', '), { maxDistance });
+  return `unknown key, ${nearest ? `did you mean ${nearest}?` : `expected one of ${keys}`}`;
 }
 
-/** Returns a value without the parts that are invalid: they are undefined, and so are whole records. */
-function validPart(type: z.ZodType, value: unknown): unknown {
-  const result = type.safeParse(value);
-  const inner = innerType(type);
-  if (result.success) {
-    return result.data;
+function typeOf(value: unknown): string {
+  if (typeof value === 'object' && value !== null) {
+    return Array.isArray(value) ? 'a list' : 'a mapping';
   }
-  if (inner instanceof z.ZodArray && Array.isArray(value)) {
-    return value.map((item) => validPart(inner.element as z.ZodType, item));
-  }
-  const fields = value ?? {};
-  if (inner instanceof z.ZodObject && isObject(fields)) {
-    const entries = Object.entries<z.ZodType>(inner.shape);
-    return Object.fromEntries(entries.map(([key, one]) => [key, validPart(one, fields[key])]));
-  }
-  return undefined;
+  return value === undefined ? 'nothing' : value === null ? 'an empty value' : 'a string';
 }

@@ -1,121 +1,177 @@
 /**
- * Every key of the configuration: type, range, default, and whether its value may be shown.
- * config.example.yaml explains each.
- * Checks of several keys together are in checks.ts.
+ * Every key of the configuration: type, range, default, whether its value may be shown, and the rules of
+ * several keys together. config.example.yaml explains each.
  */
 import { z } from 'zod';
+import { messageOf } from '../base/errors.ts';
 import { BREAKDOWNS, KEY_TIMES, MINUTE_STREAMS, REQUEST_TIMES } from '../base/model.ts';
-import {
-  decimal,
-  duration,
-  holidayRegion,
-  integer,
-  listOf,
-  mapping,
-  oneOf,
-  opaque,
-  path,
-  proxyUrl,
-  serviceUrl,
-  shorthand,
-  text,
-  timeOfDay,
-  timezone,
-  trueOrFalse,
-} from './values.ts';
+import { createOpeningHoursParser } from '../counting/calendar/opening-hours.ts';
+import * as type from './values.ts';
 
 const RESERVED_LABELS: readonly string[] = ['customer', 'timezone', 'job', 'instance'];
+const HOURS_SYNTAX =
+  "expected OpenStreetMap's syntax, with ; between rules, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00";
 
 export type ConfigFile = z.output<ReturnType<typeof createConfigSchema>>;
-export type CustomerEntry = ConfigFile['customers'][number];
+export type CustomerEntry = z.output<ReturnType<typeof customerKeys>>;
 
-/** Returns the schema of the configuration file. That of `customers` is also that of customer files. */
+/** Returns the schema of the configuration file, but for its customers. */
 export function createConfigSchema() {
-  const zone = timezone();
-  const service = z.strictObject({
-    base_url: serviceUrl('https://statistics.example.org'),
-    auth_url: serviceUrl('https://identity.example.org'),
-    scope: text('a scope such as ServiceAPI').default('ServiceAPI'),
-    timeout: duration('100ms', '5m', '10s'),
-    max_concurrency: integer(1, 1_000).default(32),
-    max_requests_per_second: decimal(0.01, 100_000).optional(),
-    request_times: oneOf(REQUEST_TIMES).default('offset'),
-    key_times: oneOf(KEY_TIMES).default('local'),
-    allow_insecure: trueOrFalse().default(false),
-    proxy_url: proxyUrl().optional(),
-    ca_file: path('a file with certificates').optional(),
-  });
-  const polling = z.strictObject({
-    interval: duration('1s', '1d', '60s'),
-    reconcile_interval: duration('1s', '1d', '1h'),
-    breakdown_interval: duration('1s', '1d', '5m'),
-  });
-  const defaults = z.strictObject({
-    timezone: zone.optional(),
-    day_starts_at: timeOfDay().default('04:00'),
-    estimate: trueOrFalse().default(true),
-  });
-  const hours = {
-    opening_hours: text('opening hours such as "Mo-Fr 08:00-20:00; PH off"', {
-      maxLength: 1_000,
-    }).optional(),
-    staffed_hours: text('staffed hours such as "Mo-Fr 10:00-18:00; PH off"', {
-      maxLength: 1_000,
-    }).optional(),
-    holidays: holidayRegion().optional(),
-  };
-  const branch = z.strictObject({
-    name: text('a name such as Main Library').optional(),
-    ...hours,
-    capacity: integer(1, 1_000_000).optional(),
-    estimate: trueOrFalse().optional(),
-  });
-  const customer = z
-    .strictObject({
-      name: text('a name of up to 128 visible characters', { maxLength: 128 }),
-      client_id: text('the id from the API module tab'),
-      client_secret: opaque('the secret').optional(),
-      client_secret_file: path('a file with the secret').optional(),
-      timezone: zone.optional(),
-      day_starts_at: timeOfDay().optional(),
-      estimate: trueOrFalse().optional(),
-      capacity: integer(1, 1_000_000).optional(),
-      ...hours,
-      labels: mapping(z.record(labelName(), text('a label value', { minLength: 0 })))
-        .meta({ expected: 'labels such as { region: north }' })
-        .default({}),
-      streams: listOf(MINUTE_STREAMS, 1).default([...MINUTE_STREAMS]),
-      breakdowns: listOf(BREAKDOWNS, 0).default([]),
-      branches: mapping(
-        z.record(
-          text('a branch id of up to 64 characters such as 101', { maxLength: 64 }),
-          shorthand('name', 'a name such as Main Library, or a mapping', branch),
-        ),
-      )
-        .meta({ expected: 'branch ids with names such as { 101: Main Library }' })
-        .default({}),
+  const service = type
+    .section('a mapping with base_url and auth_url', {
+      base_url: type.serviceUrl('https://statistics.example.org'),
+      auth_url: type.serviceUrl('https://identity.example.org'),
+      scope: type.text('a scope such as ServiceAPI').default('ServiceAPI'),
+      timeout: type.duration('100ms', '5m', '10s'),
+      max_concurrency: type.number('an integer', 1, 1_000).default(32),
+      max_requests_per_second: type.number('a number', 0.01, 100_000).optional(),
+      request_times: type.oneOf(REQUEST_TIMES).default('offset'),
+      key_times: type.oneOf(KEY_TIMES).default('local'),
+      allow_insecure: type.trueOrFalse().default(false),
+      proxy_url: type.proxyUrl().optional(),
+      ca_file: type.path('a file with certificates').optional(),
     })
-    .meta({ expected: 'a customer such as { name: …, client_id: … }' });
-  return z
-    .strictObject({
-      service: mapping(service).meta({ expected: 'a mapping with base_url and auth_url' }),
-      polling: mapping(polling).meta({ expected: 'a mapping with interval' }).prefault({}),
-      defaults: mapping(defaults).meta({ expected: 'a mapping with timezone' }).prefault({}),
-      customers: z.array(mapping(customer)).meta({ expected: 'a list of customers' }).default([]),
-      customer_files: z
-        .array(path('a file or pattern such as customers/*.yaml'))
-        .meta({ expected: 'a list of files such as ["customers/*.yaml"]', harmless: true })
-        .default([]),
+    .superRefine((values, rules) => {
+      for (const key of ['base_url', 'auth_url'] as const) {
+        const isPlain = values[key].startsWith('http:') && !isLoopback(values[key]);
+        if (isPlain && !values.allow_insecure) {
+          add(rules, [key], 'must use https (or set allow_insecure: true)');
+        }
+      }
+    });
+  const polling = type
+    .section('a mapping with interval', {
+      interval: type.duration('1s', '1d', '60s'),
+      reconcile_interval: type.duration('1s', '1d', '1h'),
+      breakdown_interval: type.duration('1s', '1d', '5m'),
     })
-    .meta({ expected: 'a mapping with service and customers' });
+    .superRefine((values, rules) => {
+      if (type.milliseconds(values.reconcile_interval) < type.milliseconds(values.interval)) {
+        add(rules, ['reconcile_interval'], 'expected at least interval, got less');
+      }
+    });
+  const defaults = type.section('a mapping with timezone', {
+    timezone: type.timezone().optional(),
+    day_starts_at: type.timeOfDay().default('04:00'),
+    estimate: type.trueOrFalse().default(true),
+  });
+  const file = type.path('a file or pattern such as customers/*.yaml');
+  const files = type.expected('a list of files such as ["customers/*.yaml"]');
+  return type.section('a mapping with service and customers', {
+    service: type.mapping(service),
+    polling: type.mapping(polling).prefault({}),
+    defaults: type.mapping(defaults).prefault({}),
+    customers: z.array(z.unknown(), type.expected('a list of customers')).default([]),
+    customer_files: z.array(file, files).meta(type.HARMLESS).default([]),
+  });
 }
 
-function labelName() {
-  const reserved = RESERVED_LABELS.join('|');
-  return z
-    .string()
-    .regex(new RegExp(`^(?!__|(?:${reserved})$)[a-zA-Z_][a-zA-Z0-9_]*$`))
-    .meta({
-      expected: `a label name of letters, digits and _, not reserved (${RESERVED_LABELS.join(', ')}, __…)`,
-    });
+/** Returns the schema of a customer. Each is validated alone, so that its problems hide no others. */
+export function createCustomerSchema() {
+  const parse = createOpeningHoursParser();
+  return customerKeys().superRefine((customer, rules) => {
+    function checkHours(path: string[], hours = '24/7', holidays?: string): boolean {
+      try {
+        parse(hours, holidays);
+        return true;
+      } catch (error) {
+        // The message may quote the hours.
+        add(rules, path, messageOf(error), HOURS_SYNTAX);
+        return false;
+      }
+    }
+    const { breakdowns } = customer;
+    const branches = Object.entries(customer.branches);
+    const isByBranch = breakdowns.includes('branch');
+    const isInline = customer.client_secret !== undefined;
+    if (isInline === (customer.client_secret_file !== undefined)) {
+      const message = 'expected one of client_secret_file and client_secret, got';
+      add(rules, ['client_secret_file'], `${message} ${isInline ? 'both' : 'neither'}`);
+    }
+    if (breakdowns.length > 0 && !customer.streams.includes('people')) {
+      add(rules, ['breakdowns'], 'expected people in streams, which breakdowns are of');
+    }
+    if (isByBranch && customer.capacity !== undefined) {
+      const message = 'expected capacity under branches, because breakdowns has branch';
+      add(rules, ['capacity'], message);
+    }
+    for (const [id, branch] of isByBranch ? [] : branches) {
+      for (const key of Object.keys(branch).filter((one) => one !== 'name')) {
+        const message = 'expected branch in breakdowns, which this key needs';
+        add(rules, ['branches', id, key], message);
+      }
+    }
+    for (const key of ['opening_hours', 'staffed_hours'] as const) {
+      const isValid = checkHours([key], customer[key], customer.holidays);
+      for (const [id, branch] of branches) {
+        // Where only the holidays of a branch differ, they must fit the hours of its customer.
+        const hours = branch[key] ?? (isValid ? customer[key] : undefined);
+        const own = branch[key] === undefined ? 'holidays' : key;
+        checkHours(['branches', id, own], hours, branch.holidays ?? customer.holidays);
+      }
+    }
+  });
+}
+
+function customerKeys() {
+  const capacity = type.number('an integer', 1, 1_000_000).optional();
+  const hours = {
+    opening_hours: type.text('opening hours such as "Mo-Fr 08:00-20:00; PH off"', 1_000).optional(),
+    staffed_hours: type.text('staffed hours such as "Mo-Fr 10:00-18:00; PH off"', 1_000).optional(),
+    holidays: type.holidayRegion().optional(),
+  };
+  const branch = type.section('a name such as Main Library, or a mapping', {
+    name: type.text('a name such as Main Library').optional(),
+    ...hours,
+    capacity,
+    estimate: type.trueOrFalse().optional(),
+  });
+  const labelName = type.hidden(
+    `a label name of letters, digits and _, not reserved (${RESERVED_LABELS.join(', ')}, __…)`,
+    (name) => /^(?!__)[a-z_]\w*$/i.test(name) && !RESERVED_LABELS.includes(name),
+  );
+  const labels = type.expected('labels such as { region: north }');
+  const branchId = type.text('a branch id of up to 64 characters such as 101', 64);
+  const branches = type.expected('branch ids with names such as { 101: Main Library }');
+  return type.section('a customer such as { name: …, client_id: … }', {
+    name: type.text('a name of up to 128 visible characters', 128),
+    client_id: type.text('the id from the API module tab'),
+    client_secret: type.hidden('the secret', (text) => text !== '').optional(),
+    client_secret_file: type.path('a file with the secret').optional(),
+    timezone: type.timezone().optional(),
+    day_starts_at: type.timeOfDay().optional(),
+    estimate: type.trueOrFalse().optional(),
+    capacity,
+    ...hours,
+    labels: type
+      .mapping(z.record(labelName, type.text('a label value', 256, 0), labels))
+      .meta(type.HARMLESS)
+      .default({}),
+    streams: type.listOf(MINUTE_STREAMS, 1).default([...MINUTE_STREAMS]),
+    breakdowns: type.listOf(BREAKDOWNS, 0).default([]),
+    branches: type
+      .mapping(z.record(branchId, z.preprocess(nameAlone, branch), branches))
+      .default({}),
+  });
+}
+
+/** A text in place of a branch is its name. */
+function nameAlone(branch: unknown): unknown {
+  return typeof branch === 'string' ? { name: branch } : branch;
+}
+
+/** Adds the problem of a rule. Where the value at its path must not be shown, `unquoted` is the message. */
+function add(
+  rules: z.core.$RefinementCtx,
+  path: string[],
+  message: string,
+  unquoted?: string,
+): void {
+  rules.addIssue({ code: 'custom', path, message, params: { unquoted } });
+}
+
+/** Returns true for a URL of this machine, where nobody else can read what is sent. */
+function isLoopback(url: string): boolean {
+  const { hostname } = new URL(url);
+  return /^(localhost|.*\.localhost|127(\.\d+){3}|\[::1\])$/.test(hostname);
 }

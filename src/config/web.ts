@@ -8,47 +8,49 @@ import { z } from 'zod';
 import type { FileContent } from '../base/files.ts';
 import { Secret } from '../base/secret.ts';
 import { CLIENT_AUTHS } from '../base/web-config.ts';
-import type { ClientAuth, TlsConfig, WebConfig } from '../base/web-config.ts';
+import type { WebConfig } from '../base/web-config.ts';
 import { parseCertificates } from './credentials.ts';
 import { ConfigReader, failOn } from './reader.ts';
-import type { DeepPartial, LoadResult } from './reader.ts';
-import { mapping, oneOf, path } from './values.ts';
-import type { YamlFile } from './yaml-file.ts';
+import type { LoadResult } from './reader.ts';
+import * as type from './values.ts';
 
 const TLS_VERSIONS = { TLS12: 'TLSv1.2', TLS13: 'TLSv1.3' } as const;
 
-type WebFile = z.output<ReturnType<typeof createWebSchema>>;
-
 /** Returns the schema of the web configuration. */
 function createWebSchema() {
-  const tls = z.strictObject({
-    cert_file: path('a file with the certificate'),
-    key_file: path('a file with the key'),
-    client_auth_type: oneOf(CLIENT_AUTHS).default('NoClientCert'),
-    client_ca_file: path('a file with certificates').optional(),
-    min_version: oneOf(['TLS12', 'TLS13']).default('TLS12'),
-  });
-  const userName = z
-    .string()
-    .regex(/^[^:\p{Cc}\p{Cs}]+$/u)
-    .meta({ expected: 'a user name without a colon' });
-  const hash = z
-    .string()
-    // A check at the highest cost takes about four seconds.
-    .regex(/^\$2[aby]\$(0[4-9]|1[0-6])\$[./A-Za-z0-9]{53}$/)
-    .meta({ expected: 'a bcrypt hash with a cost from 4 to 16, as of htpasswd -nBC 10 USER' });
-  return z
-    .strictObject({
-      tls_server_config: mapping(tls)
-        .meta({ expected: 'a mapping with cert_file and key_file' })
-        .optional(),
-      basic_auth_users: mapping(
-        z.record(userName, hash).refine((entries) => Object.keys(entries).length > 0),
-      )
-        .meta({ expected: 'users with bcrypt hashes such as { prometheus: $2y$10$… }' })
-        .optional(),
+  const tls = type
+    .section('a mapping with cert_file and key_file', {
+      cert_file: type.path('a file with the certificate'),
+      key_file: type.path('a file with the key'),
+      client_auth_type: type.oneOf(CLIENT_AUTHS).default('NoClientCert'),
+      client_ca_file: type.path('a file with certificates').optional(),
+      min_version: type.oneOf(['TLS12', 'TLS13']).default('TLS12'),
     })
-    .meta({ expected: 'a mapping with tls_server_config or basic_auth_users' });
+    .superRefine(({ client_ca_file: file, client_auth_type: auth }, rules) => {
+      const message =
+        auth === 'NoClientCert'
+          ? 'has no effect with NoClientCert: set client_auth_type'
+          : `expected a file, which ${auth} needs, got nothing`;
+      if (file === undefined ? auth.includes('Verify') : auth === 'NoClientCert') {
+        rules.addIssue({ code: 'custom', path: ['client_ca_file'], message });
+      }
+    });
+  const userName = type.hidden('a user name without a colon', (name) =>
+    /^[^:\p{Cc}\p{Cs}]+$/u.test(name),
+  );
+  const hash = type.hidden(
+    'a bcrypt hash with a cost from 4 to 16, as of htpasswd -nBC 10 USER',
+    // A check at the highest cost takes about four seconds.
+    (text) => /^\$2[aby]\$(0[4-9]|1[0-6])\$[./A-Za-z0-9]{53}$/.test(text),
+  );
+  const error = type.expected('users with bcrypt hashes such as { prometheus: $2y$10$… }');
+  const users = z
+    .record(userName, hash, error)
+    .refine((entries) => Object.keys(entries).length > 0, error);
+  return type.section('a mapping with tls_server_config or basic_auth_users', {
+    tls_server_config: type.mapping(tls).optional(),
+    basic_auth_users: type.mapping(users).optional(),
+  });
 }
 
 /**
@@ -64,43 +66,39 @@ export async function loadWebConfig(
   others: readonly string[] = [],
 ): Promise<LoadResult<WebConfig>> {
   const schema = createWebSchema();
-  const reader = new ConfigReader(schema, options.env);
-  const { file, values } = await reader.readYaml(options.path, schema);
-  const section = values.tls_server_config;
-  const tls = section && (await readTls(file, section, reader));
-  if (values.basic_auth_users !== undefined) {
-    file.warnOfSecrets(['basic_auth_users'], 'hashes');
-  }
-  if (options.running !== undefined && file.problems.length === 0) {
-    checkUnchanged(file, tls, options.running.tls);
-  }
-  failOn([...others, ...reader.problems]);
-  const { basic_auth_users: users = {} } = values as WebFile;
-  const { digest, warnings } = reader;
-  const hashes = Object.entries(users).map(([user, hash]) => [user, new Secret(hash)] as const);
-  return { config: { tls, users: new Map(hashes) }, digest, warnings };
-}
-
-/** Returns what the section says and its files hold. After a problem, it is incomplete. */
-async function readTls(
-  file: YamlFile,
-  section: NonNullable<DeepPartial<WebFile>['tls_server_config']>,
-  reader: ConfigReader,
-): Promise<TlsConfig> {
-  function read<Result>(
-    key: 'cert_file' | 'key_file' | 'client_ca_file',
-    parse: (content: FileContent) => Result,
-  ) {
-    const path = ['tls_server_config', key];
-    return reader.readNamed(file, path, section[key], parse, key === 'key_file');
+  const reader = new ConfigReader(options.env, schema);
+  const file = await reader.readYaml(options.path);
+  const values = reader.validate(schema, { file, path: [] });
+  function read<Result>(key: string, parse: (content: FileContent) => Result) {
+    return reader.readNamed(file, ['tls_server_config', key], parse, key === 'key_file');
   }
   const cert = await read('cert_file', parseCertificates);
   const key = await read('key_file', ({ text }) => parseKey(text, cert));
   const clientCa = await read('client_ca_file', parseCertificates);
-  const clientAuth = section.client_auth_type;
-  checkClientAuth(file, clientAuth);
-  const minVersion = TLS_VERSIONS[section.min_version ?? 'TLS12'];
-  return { cert, key, clientAuth, clientCa, minVersion } as TlsConfig;
+  const keys = values?.tls_server_config;
+  const tls = keys && {
+    cert: cert ?? '',
+    key: key ?? new Secret(''),
+    clientAuth: keys.client_auth_type,
+    clientCa,
+    minVersion: TLS_VERSIONS[keys.min_version],
+  };
+  if (values?.basic_auth_users !== undefined) {
+    file.warnOfSecrets(['basic_auth_users'], 'hashes');
+  }
+  if (options.running !== undefined && file.problems.length === 0) {
+    const { tls: running } = options.running;
+    if (tls?.clientAuth !== running?.clientAuth) {
+      // http or https, and whether the port asks for certificates.
+      const path = ['tls_server_config', ...(tls && running ? ['client_auth_type'] : [])];
+      file.add(path, 'cannot change while running: restart the exporter');
+    }
+  }
+  failOn([...others, ...reader.problems]);
+  const users = Object.entries(values?.basic_auth_users ?? {});
+  const hashes = users.map(([user, hash]) => [user, new Secret(hash)] as const);
+  const { digest, warnings } = reader;
+  return { config: { tls, users: new Map(hashes) }, digest, warnings };
 }
 
 /** Returns the key of a certificate. Throws an Error if it is encrypted or that of another one. */
@@ -112,27 +110,4 @@ function parseKey(key: string, cert: string | undefined): Secret {
     throw new Error('is not the unencrypted PEM key of the certificate in cert_file');
   }
   return new Secret(key);
-}
-
-function checkClientAuth(file: YamlFile, clientAuth: ClientAuth | undefined): void {
-  const path = ['tls_server_config', 'client_ca_file'];
-  if (file.has(path) && clientAuth === 'NoClientCert') {
-    file.add(path, 'has no effect with NoClientCert: set client_auth_type');
-  }
-  if (!file.has(path) && clientAuth?.includes('Verify') === true) {
-    file.add(path, `expected a file, which ${clientAuth} needs, got nothing`);
-  }
-}
-
-/** Reports what cannot change: http or https, and whether the port asks for certificates. */
-function checkUnchanged(
-  file: YamlFile,
-  tls: TlsConfig | undefined,
-  running: TlsConfig | undefined,
-): void {
-  if (tls?.clientAuth !== running?.clientAuth) {
-    const section = ['tls_server_config'];
-    const path = tls && running ? [...section, 'client_auth_type'] : section;
-    file.add(path, 'cannot change while running: restart the exporter');
-  }
 }

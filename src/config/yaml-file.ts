@@ -1,17 +1,7 @@
 /** Parses a YAML file: its values as text, the place of each, and what is wrong with it. */
 import { resolve } from 'node:path';
-import {
-  isAlias,
-  isCollection,
-  isMap,
-  isNode,
-  isScalar,
-  isSeq,
-  LineCounter,
-  parseDocument,
-  Scalar,
-} from 'yaml';
-import type { Alias, Document, Pair, YAMLMap } from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import type { Document, Node, Scalar, YAMLMap } from 'yaml';
 import type { FileContent } from '../base/files.ts';
 import { EXPOSED, isExposed } from './credentials.ts';
 
@@ -25,10 +15,8 @@ export interface Problem {
   readonly message: string;
 }
 
-const WHOLE_FILE: Path = [];
-
-/** Limit with aliases expanded. */
-const MAX_ENTRIES = 1_000_000;
+/** Of one anchor, counted with those inside other aliases. */
+const MAX_ALIASES = 100_000;
 
 /** Messages by code, in place of the parser's that quote the file or are for its developers. */
 const MESSAGES: Readonly<Record<string, string>> = {
@@ -48,30 +36,25 @@ export class YamlFile {
   /** Absolute path. */
   readonly path: string;
   readonly text: string;
-  readonly isRead: boolean;
-  /** Whether it may take anything from the environment. */
-  readonly hasVariables: boolean;
+  /** Lists, mappings, null, and text with `${NAME}` expanded. Undefined if the file cannot be read or parsed. */
+  readonly value: unknown;
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
+  /** Texts with something from the environment, trimmed. */
+  readonly #expanded = new Set<string>();
   readonly #isExposed: boolean;
   readonly #reported = new Set<string>();
   readonly #lines = new LineCounter();
-  /** Undefined if the file cannot be read or parsed. */
-  readonly #document: Document | undefined;
+  readonly #document: Document;
 
   /** `content` may be the reason why the file cannot be read. */
   constructor(name: string, content: FileContent | string, env: NodeJS.ProcessEnv) {
     const isRead = typeof content !== 'string';
-    this.isRead = isRead;
     this.name = name;
     this.path = resolve(name);
     this.text = isRead ? content.text : '';
-    this.hasVariables = this.text.includes('${');
     this.#isExposed = isRead && isExposed(content);
-    if (!isRead) {
-      this.add(WHOLE_FILE, `${this.path} ${content}`, 0);
-    }
-    const document = parseDocument(this.text, {
+    this.#document = parseDocument(this.text, {
       lineCounter: this.#lines,
       logLevel: 'error',
       prettyErrors: false,
@@ -82,93 +65,97 @@ export class YamlFile {
       stringKeys: true,
       uniqueKeys: false,
     });
-    const errors = [...document.errors, ...document.warnings];
+    const errors = [...this.#document.errors, ...this.#document.warnings];
     // It leads to others.
     const tab = errors.find(({ code }) => code === 'TAB_AS_INDENT');
     for (const { code, message, pos } of tab === undefined ? errors : [tab]) {
-      this.add(WHOLE_FILE, MESSAGES[code] ?? message, pos[0]);
+      this.add([], MESSAGES[code] ?? message, pos[0]);
     }
-    if (this.problems.length === 0) {
-      this.#document = document;
-      this.#complete(document.contents, WHOLE_FILE, document, env);
+    if (!isRead) {
+      this.add([], `${this.path} ${content}`);
+    }
+    if (this.problems.length > 0) {
+      return;
+    }
+    this.#expandNode(this.#document.contents, [], env);
+    try {
+      // The values of an alias are those of its anchor, so that they take no memory.
+      this.value = this.#document.toJS({ maxAliasCount: MAX_ALIASES });
+    } catch {
+      const message = `more than ${MAX_ALIASES} aliases of one anchor, or one inside itself`;
+      if (this.problems.length === 0) {
+        this.add([], message);
+      }
     }
   }
 
   /**
-   * Returns the values: lists, mappings, null, and text with `${NAME}` expanded. Undefined if the file
-   * cannot be read.
+   * Adds a problem of the value or key at a path, or at an offset; of those at one place and path, only the
+   * first. The message quotes nothing.
    */
-  read(): unknown {
-    try {
-      // The values of an alias are those of its anchor, so that they take no memory.
-      const value: unknown = this.#document?.toJS({ maxAliasCount: -1 });
-      if (isAtMost(MAX_ENTRIES, value)) {
-        return value;
-      }
-    } catch {
-      // An alias of a list or mapping that contains it.
-    }
-    this.add(WHOLE_FILE, `more than ${MAX_ENTRIES} entries, with aliases expanded`);
-    return undefined;
-  }
-
-  /** Adds a problem; of those at one place and path, only the first. The message quotes nothing. */
-  add(path: Path, message: string, offset = this.locate(path)[0]): void {
+  add(path: Path, message: string, at?: 'key' | number): void {
+    const offset = typeof at === 'number' ? at : this.#locate(path, at)[0];
     const id = [offset, ...path].join('\0');
     if (!this.#reported.has(id)) {
       this.#reported.add(id);
-      this.problems.push({ file: this, offset, path, message });
+      this.problems.push({ file: this, path, message, offset });
     }
   }
 
   warn(path: Path, message: string): void {
-    this.warnings.push({ file: this, offset: this.locate(path)[0], path, message });
+    this.warnings.push({ file: this, path, message, offset: this.#locate(path)[0] });
   }
 
-  /** Warns of secrets if everybody on the machine can read the file. */
+  /** Warns of secrets that are written in the file if everybody on the machine can read it. */
   warnOfSecrets(path: Path, secrets: string): void {
-    if (this.#isExposed) {
+    if (this.#isExposed && this.isWritten(this.valueAt(path))) {
       this.warn(path, `${secrets} in a file that ${EXPOSED}`);
     }
   }
 
-  #nodeAt(path: Path): unknown {
-    const document = this.#document;
-    if (document === undefined) {
-      return undefined;
+  /** Returns the part of `value` at a path; undefined if there is none. */
+  valueAt(path: Path): unknown {
+    return path.reduce<unknown>((outer, step) => Object(outer)[step], this.value);
+  }
+
+  /** Returns true for a value or a key that is as files and defaults have it, not from the environment. */
+  isWritten(value: unknown): boolean {
+    return ![value].flat().some((one) => this.#expanded.has(String(one).trim().normalize('NFC')));
+  }
+
+  /** Returns the node at a path, behind aliases, and its key. What is missing has the node of its container. */
+  #find(path: Path) {
+    let node: unknown = this.#document.contents;
+    let key: Scalar | undefined;
+    for (const step of path) {
+      const pair = isMap<Scalar>(node) && node.items.find((one) => one.key.value === step);
+      const inner = pair ? pair.value : isSeq(node) ? node.items[Number(step)] : undefined;
+      if (inner === undefined) {
+        return { node: node as Node, isMissing: true };
+      }
+      node = isAlias(inner) ? inner.resolve(this.#document) : inner;
+      key = pair ? pair.key : undefined;
     }
-    return path.reduce<unknown>((container, step) => {
-      const node = isCollection(container) ? container.get(step, true) : undefined;
-      return isAlias(node) ? node.resolve(document) : node;
-    }, document.contents);
+    return { node: node as Node | null, key, isMissing: false };
   }
 
-  /** Returns true if there is a value at a path, be it valid or not. */
-  has(path: Path): boolean {
-    return this.#nodeAt(path) !== undefined;
+  /** Returns the offsets of a value or key; of what is missing those of its container. */
+  #locate(path: Path, part?: 'key'): readonly [start: number, end: number] {
+    const { node, key } = this.#find(path);
+    const [start, end] = (part === 'key' ? key : undefined)?.range ?? node?.range ?? [0, 0];
+    return [start, end];
   }
 
-  /** Returns the offsets of the value or key at a path. What is missing is where its container is. */
-  locate(path: Path, part: 'key' | 'value' = 'value'): readonly [start: number, end: number] {
-    const parent = part === 'key' ? this.#nodeAt(path.slice(0, -1)) : undefined;
-    const pair = isMap(parent)
-      ? parent.items.find(({ key }) => isScalar(key) && key.value === path.at(-1))
-      : undefined;
-    const node = pair?.key ?? this.#nodeAt(path);
-    if (isNode(node) && node.range) {
-      return [node.range[0], node.range[1]];
-    }
-    return path.length === 0 ? [0, 0] : this.locate(path.slice(0, -1));
-  }
-
-  /** Returns the text of the value at a path, or of its key, as it is written. */
-  textAt(path: Path, part?: 'key'): string {
-    return this.text.slice(...this.locate(path, part));
+  /** Returns a scalar as it is written; undefined for one with an anchor, which may be a secret elsewhere. */
+  sourceAt(path: Path): string | undefined {
+    const { node, isMissing } = this.#find(path);
+    const isQuotable = isScalar(node) && node.anchor === undefined && !isMissing;
+    return isQuotable ? this.text.slice(...this.#locate(path)) : undefined;
   }
 
   /** Returns true if a text without quotes ends at a `#` after a blank that begins no usual comment. */
   isCutByComment(path: Path): boolean {
-    const [start, end] = this.locate(path);
+    const [start, end] = this.#locate(path);
     return !/["'|>]/.test(this.text.charAt(start)) && /^[ \t]+#[^\s#]/.test(this.text.slice(end));
   }
 
@@ -176,65 +163,43 @@ export class YamlFile {
   position(offset: number) {
     const { line, col } = this.#lines.linePos(offset);
     const start = offset - col + 1;
-    const end = this.text.indexOf('\n', start);
-    const text = this.text.slice(start, end === -1 ? undefined : end).trimEnd();
-    return { line, column: Array.from(this.text.slice(start, offset)).length + 1, start, text };
+    const [text = ''] = this.text.slice(start).split('\n', 1);
+    const column = Array.from(this.text.slice(start, offset)).length + 1;
+    return { line, column, start, text: text.trimEnd() };
   }
 
-  /**
-   * Expands the texts and keys of a node, and of all that it contains. Returns what stands in its place. Reports
-   * keys that are used twice and aliases without an anchor.
-   */
-  #complete(node: unknown, path: Path, document: Document, env: NodeJS.ProcessEnv): unknown {
-    if (isAlias(node)) {
-      return this.#aliasOrEmpty(node as Alias.Parsed, path, document);
-    }
-    if (isMap(node)) {
-      this.#completeMap(node, path, document, env);
+  /** Expands the texts and keys of a node, and of all that it contains. Reports keys that are used twice. */
+  #expandNode(node: unknown, path: Path, env: NodeJS.ProcessEnv): void {
+    if (isAlias(node) && node.resolve(this.#document) === undefined) {
+      this.add(path, 'unknown anchor; put a value that begins with * in quotes', node.range?.[0]);
+    } else if (isMap<Scalar.Parsed>(node)) {
+      this.#expandMap(node, path, env);
     } else if (isSeq(node)) {
-      node.items.forEach((item, i) => {
-        node.items[i] = this.#complete(item, [...path, i], document, env);
-      });
+      node.items.forEach((item, i) => this.#expandNode(item, [...path, i], env));
     } else if (isScalar(node) && node.value !== null) {
       node.value = this.#expand(node as Scalar.Parsed, path, env);
     }
-    return node;
   }
 
-  #completeMap(map: YAMLMap, path: Path, document: Document, env: NodeJS.ProcessEnv): void {
+  #expandMap(map: YAMLMap<Scalar.Parsed>, path: Path, env: NodeJS.ProcessEnv): void {
     const keys = new Set<string>();
-    // Another key than a scalar is an error of the parser.
-    for (const pair of map.items as Pair<Scalar.Parsed>[]) {
-      const { key } = pair;
+    for (const { key, value } of map.items) {
       const name = this.#expand(key, [...path, key.source], env);
-      const keyPath = [...path, name];
-      if (name === '__proto__') {
-        // Zod ignores it silently.
-        this.add(keyPath, 'unsupported key', key.range[0]);
-      }
-      if (keys.has(name)) {
-        this.add(keyPath, 'duplicate key', key.range[0]);
+      if (keys.has(name) || name === '__proto__') {
+        // Zod ignores __proto__ silently.
+        const problem = keys.has(name) ? 'duplicate key' : 'unsupported key';
+        this.add([...path, name], problem, key.range[0]);
       }
       keys.add(name);
       key.value = name;
-      pair.value = this.#complete(pair.value, keyPath, document, env);
+      this.#expandNode(value, [...path, name], env);
     }
-  }
-
-  #aliasOrEmpty(node: Alias.Parsed, path: Path, document: Document): unknown {
-    if (node.resolve(document) !== undefined) {
-      return node;
-    }
-    const message = 'unknown anchor; put a value that begins with * in quotes';
-    this.add(path, message, node.range[0]);
-    const empty = new Scalar(null);
-    empty.range = node.range;
-    return empty;
   }
 
   /** Returns a text with the environment's values for `${NAME}`, not expanded again, and `${` for `$${`. */
   #expand({ source, range }: Scalar.Parsed, path: Path, env: NodeJS.ProcessEnv): string {
-    return source.replaceAll(/\$\$\{|\$\{([^}]*)(\}?)/g, (whole, name: string, end: string) => {
+    const pattern = /\$\$\{|\$\{([^}]*)(\}?)/g;
+    const text = source.replaceAll(pattern, (whole, name: string, end: string) => {
       if (whole === '$${') {
         return '${';
       }
@@ -242,28 +207,17 @@ export class YamlFile {
       const value = isName && Object.hasOwn(env, name) ? env[name] : undefined;
       if (value === undefined) {
         const problem = isName ? `environment variable ${name} is not set` : 'expected ${NAME}';
-        const hint =
-          name === 'CREDENTIALS_DIRECTORY'
-            ? 'systemd gave this process no credentials'
-            : 'write $${ for a literal ${';
+        const isSystemd = name === 'CREDENTIALS_DIRECTORY';
+        const hint = isSystemd
+          ? 'systemd gave this process no credentials'
+          : 'write $${ for a literal ${';
         this.add(path, `${problem}; ${hint}`, range[0]);
       }
       return value ?? '';
     });
-  }
-}
-
-/** Returns true if a value and all that it contains are at most `limit` values. */
-function isAtMost(limit: number, value: unknown): boolean {
-  const left = [value];
-  for (let count = 0; left.length > 0; count += 1) {
-    const next = left.pop();
-    if (count === limit) {
-      return false;
+    if (text !== source) {
+      this.#expanded.add(text.trim().normalize('NFC'));
     }
-    if (typeof next === 'object' && next !== null) {
-      Object.values(next).forEach((inner) => left.push(inner));
-    }
+    return text;
   }
-  return true;
 }

@@ -1,11 +1,7 @@
 /** Valid configurations, and what is loaded of them. */
-import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import type { z } from 'zod';
+import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
-import { createConfigSchema } from '../../src/config/schema.ts';
-import { innerType } from '../../src/config/values.ts';
 import { configWith, folderOf, load, problemsIn } from './folder.ts';
 
 test('a minimal configuration has every default', async () => {
@@ -319,45 +315,4 @@ test.each([
   const file = configWith({ customer: `labels: { region: "${text}" }` });
   const { config } = await load({ 'config.yaml': file }, ENVIRONMENT);
   expect(config.customers[0]?.labels).toEqual({ region: value });
-});
-
-describe('config.example.yaml', async () => {
-  const text = await readFile(new URL('../../config.example.yaml', import.meta.url), 'utf8');
-  /** Comments that are keys: one word, a colon, and a value. */
-  const everything = text.replaceAll(/^( *)# (\w+: )/gm, '$1$2');
-  const files = {
-    'secrets/riverside': 'hunter2hunter2\n',
-    'secrets/northern-jutland': 'hunter2hunter2\n',
-    'ca.pem': await readFile(new URL('testdata/ca.pem', import.meta.url), 'utf8'),
-    'customers/more.yaml': '- { name: more, client_id: m, client_secret: hunter3hunter3 }\n',
-  };
-  const env = { HILLSIDE_SECRET: 'hunter4hunter4' };
-
-  test('loads, and its comments are the defaults', async () => {
-    const { config } = await load({ ...files, 'config.yaml': text }, env);
-    const { config: full } = await load({ ...files, 'config.yaml': everything }, env);
-    expect(full.polling).toEqual(config.polling);
-    expect(full.service).toEqual({
-      ...config.service,
-      maxRequestsPerSecond: 50,
-      proxyUrl: 'http://proxy.example.org:3128',
-      ca: files['ca.pem'],
-    });
-    expect(full.customers.map(({ name }) => name)).toEqual([
-      'riverside',
-      'hillside',
-      'northern-jutland',
-      'more',
-    ]);
-  });
-
-  test('has every key', () => {
-    const keys = Array.from(everything.matchAll(/(?:^|[ -])(\w+):(?= |$)/gm), ([, key]) => key);
-    const { shape } = createConfigSchema();
-    const { service, polling, defaults, customers } = shape;
-    const objects = [service, polling, defaults, customers.unwrap().element].map(innerType);
-    const shapes = [shape, ...objects.map((object) => (object as z.ZodObject).shape)];
-    const known = shapes.flatMap(Object.keys);
-    expect(known.filter((key) => !keys.includes(key))).toEqual([]);
-  });
 });

@@ -1,16 +1,15 @@
 /** The limit on requests: what customers need, its default, and the least that may be given. */
 import { expect, test } from 'vitest';
-import { requestsPerSecond } from '../../src/config/load.ts';
+import { requestsPerSecond } from '../../src/config/request-limit.ts';
 import { configWith, load } from './folder.ts';
 
 test.each([
-  [{}, 0],
-  [{ streams: ['people', 'logins'] }, 2],
-  [{ streams: ['people'], breakdowns: ['client', 'device'] }, 1.8],
-  [{ streams: ['people'], breakdowns: ['branch'] }, 2.4],
-] as const)('a customer with %j needs %s requests per minute', (customer, perMinute) => {
+  [['people', 'logins'], [], 2],
+  [['people'], ['client', 'device'], 1.8],
+  [['people'], ['branch'], 2.4],
+] as const)('a customer with %j and %j needs %s requests per minute', (streams, breakdowns, n) => {
   const polling = { intervalMs: 60_000, reconcileIntervalMs: 60_000, breakdownIntervalMs: 300_000 };
-  expect(60 * requestsPerSecond(polling, [customer])).toBeCloseTo(perMinute, 10);
+  expect(60 * requestsPerSecond(polling, [{ streams, breakdowns }])).toBeCloseTo(n, 10);
 });
 
 test.for([

@@ -1,47 +1,45 @@
-/** config.example.yaml explains every key of the schema. */
+/** config.example.yaml explains every key of the schema, and its comments are the defaults. */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { createConfigSchema } from '../../src/config/schema.ts';
-import { innerType } from '../../src/config/values.ts';
+import { createConfigSchema, createCustomerSchema } from '../../src/config/schema.ts';
 import { makeAuthority } from '../support/certificates.ts';
 import { load } from './folder.ts';
 
 const EXAMPLE = readFileSync(new URL('../../config.example.yaml', import.meta.url), 'utf8');
-
-/** The names of the keys of a type, at every level. */
-function keysOf(type: z.ZodType): readonly string[] {
-  const inner = innerType(type);
-  if (inner instanceof z.ZodObject) {
-    const shape: Readonly<Record<string, z.ZodType>> = inner.shape;
-    return Object.entries(shape).flatMap(([key, value]) => [key, ...keysOf(value)]);
-  }
-  if (inner instanceof z.ZodArray) {
-    return keysOf(inner.element as z.ZodType);
-  }
-  return inner instanceof z.ZodRecord ? keysOf(inner.valueType as z.ZodType) : [];
-}
+const ALL = EXAMPLE.replaceAll(/^( *)# (\w+: )/gm, '$1$2');
 
 test('config.example.yaml has every key, with a comment that is not empty before its group', () => {
-  const keys = [...new Set(keysOf(createConfigSchema()))];
-  expect(keys.length).toBeGreaterThan(30);
+  const keys = new Set<string>();
+  for (const schema of [createConfigSchema(), createCustomerSchema()]) {
+    JSON.stringify(z.toJSONSchema(schema, { unrepresentable: 'any' }), (key, value) => {
+      Object.keys(key === 'properties' ? value : {}).forEach((one) => keys.add(one));
+      return value as unknown;
+    });
+  }
+  expect(keys.size).toBeGreaterThan(30);
   expect(
-    keys.filter((key) => !new RegExp(`^[ {]*(- |# |.*[{,] )?${key}: ?`, 'm').test(EXAMPLE)),
+    [...keys].filter((key) => !new RegExp(`^[ {]*(- |# |.*[{,] )?${key}: ?`, 'm').test(EXAMPLE)),
   ).toEqual([]);
 });
 
-test('config.example.yaml is valid, also with what it has commented out', async () => {
+test('config.example.yaml is valid, also with what it has commented out: the defaults', async () => {
+  const files = {
+    'ca.pem': makeAuthority().cert,
+    'customers/more.yaml': '- { name: more, client_id: m, client_secret: hunter3hunter3 }\n',
+    'secrets/riverside': 'hunter2',
+    'secrets/northern-jutland': 'hunter2',
+  };
   const env = { HILLSIDE_SECRET: 'hunter2hunter2' };
-  const secrets = { 'secrets/riverside': 'hunter2', 'secrets/northern-jutland': 'hunter2' };
-  const ca = makeAuthority().cert;
-  const all = EXAMPLE.replaceAll(/^( *)# (\w+: )/gm, '$1$2');
-  for (const text of [EXAMPLE, all]) {
-    const files = { 'config.yaml': text, 'ca.pem': ca, 'customers/more.yaml': '[]', ...secrets };
-    const { config } = await load(files, env);
-    expect(config.customers.map(({ name }) => name)).toEqual([
-      'riverside',
-      'hillside',
-      'northern-jutland',
-    ]);
-  }
+  const { config } = await load({ ...files, 'config.yaml': EXAMPLE }, env);
+  const { config: all } = await load({ ...files, 'config.yaml': ALL }, env);
+  const names = ['riverside', 'hillside', 'northern-jutland'];
+  expect(config.customers.map(({ name }) => name)).toEqual(names);
+  expect(all.customers.map(({ name }) => name)).toEqual([...names, 'more']);
+  expect(all.polling).toEqual(config.polling);
+  expect(all.service).toEqual({
+    ...config.service,
+    proxyUrl: 'http://proxy.example.org:3128',
+    ca: files['ca.pem'],
+  });
 });
