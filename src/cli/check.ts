@@ -2,17 +2,22 @@
 import { readFile } from 'node:fs/promises';
 import { Command, Option } from 'commander';
 import { ConfigError, messageOf } from '../base/errors.ts';
-import type { CounterName, MinuteStream, RequestTimes } from '../base/model.ts';
+import { ALL_COUNTERS, REQUEST_TIMES } from '../base/model.ts';
+import type { Key, KeyTimes, MinuteStream, RawRecord } from '../base/model.ts';
+import { ABSENT, counted, createFormatter } from '../base/output.ts';
 import { loadConfig } from '../config/load.ts';
 import { requestsPerSecond } from '../config/request-limit.ts';
-import type { EstimateMetrics } from '../counting/customer-metrics.ts';
+import type { Config } from '../config/types.ts';
+import type { Zone } from '../counting/calendar/zone.ts';
+import type { DayAgreement } from '../counting/check/diagnose.ts';
 import type { RequestTimesComparison } from '../counting/check/request-times.ts';
+import { grandTotal } from '../counting/rows/counts.ts';
+import { readKey } from '../counting/rows/keys.ts';
 import { readCustomers } from './connect.ts';
-import type { CustomerReport } from './connect.ts';
+import type { CustomerReport, StreamReport } from './connect.ts';
 import { configOption, helpNotes, repeatable, webConfigOption } from './flags.ts';
 import { VERSION } from './io.ts';
 import type { Io } from './io.ts';
-import { ABSENT, counted, createFormatter } from '../base/output.ts';
 
 interface CheckFlags {
   readonly 'config.file': string;
@@ -63,35 +68,32 @@ async function check(flags: CheckFlags, io: Io): Promise<void> {
     io.writeOut(`${await describeRules(file)}\n`);
   }
   if (flags.connect) {
-    const reports = await readCustomers(config, io);
-    for (const { title, columns } of TABLES) {
-      const format = createFormatter('table', ['CUSTOMER', ...columns.map(([name]) => name)]);
-      const rows = reports.map((report) => [
-        report.metrics.customer,
-        ...columns.map(([, cell]) => cell(report)),
-      ]);
-      io.writeOut(`\n${title}\n${format(rows)}`);
-    }
-    writeBranches(reports, io);
-    const findings = reports.flatMap(({ metrics, findings: texts }) =>
-      texts.map((text) => `${metrics.customer}: ${text}\n`),
+    await connect(config, io);
+  }
+}
+
+/** Prints what the service returns. Throws an Error if values of some customers are missing. */
+async function connect(config: Config, io: Io): Promise<void> {
+  const reports = await readCustomers(config, io);
+  for (const [title, columns, rowsOf] of TABLES) {
+    const rows = reports.flatMap((report) =>
+      rowsOf(report, config).map((row) => [report.metrics.customer, ...row]),
     );
-    const compared = reports.flatMap(({ requestTimes, streams }) =>
-      requestTimes !== undefined && streams.some(({ newest: last }) => last !== undefined)
-        ? [requestTimes]
-        : [],
-    );
-    // The setting is the same for all customers.
-    if (compared.length > 0 && compared.every(({ fitting }) => fitting.length === 0)) {
-      findings.push(UNTESTED);
+    if (rows.length > 0) {
+      io.writeOut(`\n${title}\n${createFormatter('table', ['CUSTOMER', ...columns])(rows)}`);
     }
-    io.writeOut(`\n${LEGEND}\n${findings.join('')}`);
-    const failed = reports.filter((report) =>
-      report.findings.some((text) => text.startsWith('error')),
-    );
-    if (failed.length > 0) {
-      throw new Error(`${failed.length} of ${customers} failed`);
-    }
+  }
+  const lines = reports.flatMap(({ metrics, findings }) =>
+    findings.map(([severity, text]) => `${metrics.customer}: ${severity}: ${text}\n`),
+  );
+  const compared = reports.filter(({ requestTimes, streams }) => requestTimes && wasSeen(streams));
+  const fitting = compared.flatMap(({ requestTimes }) => requestTimes?.fitting ?? []);
+  // The setting is the same for all customers.
+  const isUntested = compared.length > 0 && fitting.length === 0;
+  io.writeOut(`\n${LEGEND}\n${lines.join('')}${isUntested ? UNTESTED : ''}`);
+  const failed = reports.filter(({ findings }) => findings.some(([one]) => one === 'error')).length;
+  if (failed > 0) {
+    throw new Error(`${failed} of ${counted(reports.length, 'customer')} failed`);
   }
 }
 
@@ -118,129 +120,114 @@ const LEGEND = `-: nobody counted, not known, or not read
 agrees: the totals by day are the sums of the minutes
 `;
 
-/** A column after the name of the customer. */
-type Column = readonly [name: string, cell: (report: CustomerReport) => string | number];
-
-const TABLES: readonly { readonly title: string; readonly columns: readonly Column[] }[] = [
-  {
-    title: 'The service: newest minute with counts, in local time',
-    columns: [
-      ['TOKEN', token],
-      ['PEOPLE', (report) => newest(report, 'people')],
-      ['LOGINS', (report) => newest(report, 'logins')],
-      ['KEYS', ({ streams }) => distinct(streams.map(({ keys }) => keys))],
-      ['DAY', ({ streams }) => distinct(streams.map(({ day }) => day))],
-      ['CLOCK', clock],
-    ],
-  },
-  {
-    title: 'Exported values: since the start of the month, and today',
-    columns: [
-      ['ENTERED', (report) => value(report, 'people_entered', 'total')],
-      ['EXITED', (report) => value(report, 'people_exited', 'total')],
-      ['LOGINS', (report) => value(report, 'logins', 'total')],
-      ['TODAY: IN', (report) => value(report, 'people_entered', 'today')],
-      ['OUT', (report) => value(report, 'people_exited', 'today')],
-      ['LOGINS', (report) => value(report, 'logins', 'today')],
-      ['INSIDE', ({ metrics }) => metrics.occupancy ?? ABSENT],
-    ],
-  },
-  {
-    title: 'The doors: counts in the last 28 days',
-    columns: [
-      ['IN PER OUT', ({ metrics }) => ratio(metrics.estimate)],
-      ['EMPTY AT NIGHT', ({ metrics }) => emptyAtNight(metrics.estimate)],
-    ],
-  },
-  {
-    title: 'Times of requests: counts of one past window, by service.request_times',
-    columns: [
-      ['OFFSET', ({ requestTimes }) => sumCell(requestTimes, 'offset')],
-      ['UTC', ({ requestTimes }) => sumCell(requestTimes, 'utc')],
-      ['LOCAL', ({ requestTimes }) => sumCell(requestTimes, 'local')],
-      ['FITS', fittingCell],
-    ],
-  },
+type Table = readonly [
+  title: string,
+  columns: readonly string[],
+  /** Returns the rows of a customer, without its name. */
+  rowsOf: (report: CustomerReport, config: Config) => readonly RawRecord[],
 ];
 
-/** Writes the branches of those customers that have any. */
-function writeBranches(reports: readonly CustomerReport[], io: Io): void {
-  const rows = reports.flatMap(({ metrics, branches }) =>
-    branches.map(({ key, name = ABSENT, counts: [entered = 0, exited = 0] }) => [
-      metrics.customer,
-      key,
-      name,
-      entered,
-      exited,
-    ]),
-  );
-  if (rows.length > 0) {
-    const columns = ['CUSTOMER', 'BRANCH', 'NAME', 'IN', 'OUT'];
-    const table = createFormatter('table', columns)(rows);
-    io.writeOut(`\nThe branches: counts in the last 28 days\n${table}`);
-  }
-}
+const TABLES: readonly Table[] = [
+  [
+    'The service: newest minute with counts, in local time',
+    ['TOKEN', 'PEOPLE', 'LOGINS', 'KEYS', 'DAY', 'CLOCK'],
+    ({ metrics: { credentialsValid: isValid }, streams, zone, aheadMs }, { service }) => [
+      [
+        isValid === undefined ? 'none' : isValid ? 'good' : 'refused',
+        newest(streams, 'people', zone),
+        newest(streams, 'logins', zone),
+        distinct(streams.map(({ key }) => keyText(key, service.keyTimes))),
+        distinct(streams.map(({ day }) => dayText(day))),
+        aheadMs === undefined ? ABSENT : signed(Math.round(aheadMs / 1_000)),
+      ],
+    ],
+  ],
+  [
+    'Exported values: since the start of the month, and today',
+    ['ENTERED', 'EXITED', 'LOGINS', 'TODAY: IN', 'OUT', 'LOGINS', 'INSIDE'],
+    ({ metrics: { counters, occupancy } }) => [
+      [
+        ...ALL_COUNTERS.map((counter) => counters[counter]?.total ?? ABSENT),
+        ...ALL_COUNTERS.map((counter) => counters[counter]?.today ?? ABSENT),
+        occupancy ?? ABSENT,
+      ],
+    ],
+  ],
+  [
+    'The doors: counts in the last 28 days',
+    ['IN PER OUT', 'EMPTY AT NIGHT'],
+    ({
+      metrics: {
+        estimate: { ratio, isEstimable },
+      },
+    }) => [
+      [
+        ratio ? `${ratio.value.toFixed(3)} ± ${ratio.stddev.toFixed(3)}` : ABSENT,
+        isEstimable === undefined ? ABSENT : isEstimable ? 'yes' : 'no',
+      ],
+    ],
+  ],
+  [
+    'Times of requests: counts of one past window, by service.request_times',
+    ['OFFSET', 'UTC', 'LOCAL', 'FITS'],
+    ({ requestTimes: compared, streams }) => [
+      [
+        ...REQUEST_TIMES.map((one) => (compared ? sumText(compared.counts[one]) : ABSENT)),
+        compared ? fittingText(compared) : wasSeen(streams) ? 'not comparable' : ABSENT,
+      ],
+    ],
+  ],
+  [
+    'The branches: counts in the last 28 days',
+    ['BRANCH', 'NAME', 'IN', 'OUT'],
+    ({ branches }) => branches.map(({ key, name, counts }) => [key, name ?? ABSENT, ...counts]),
+  ],
+];
 
-function token({ metrics: { credentialsValid } }: CustomerReport): string {
-  return credentialsValid === undefined ? 'none' : credentialsValid ? 'good' : 'refused';
+function wasSeen(streams: readonly StreamReport[]): boolean {
+  return streams.some(({ lastSeenMs }) => lastSeenMs !== undefined);
 }
 
 /** Returns a local time such as `11-22 19:06`, or why there is none. */
-function newest({ streams }: CustomerReport, stream: MinuteStream): string {
-  const report = streams.find((one) => one.stream === stream);
-  const time = report?.newest?.slice('2026-'.length, '2026-11-22T19:06'.length);
-  return time?.replace('T', ' ') ?? report?.failure ?? ABSENT;
+function newest(streams: readonly StreamReport[], stream: MinuteStream, zone: Zone): string {
+  const { lastSeenMs, failure } = streams.find((one) => one.stream === stream) ?? {};
+  return lastSeenMs === undefined
+    ? (failure ?? ABSENT)
+    : zone.format(lastSeenMs).slice('2026-'.length, '2026-11-22T19:06'.length).replace('T', ' ');
 }
 
-/** Returns one value if it is the same for all streams. */
-function distinct(values: readonly (string | undefined)[]): string {
-  return [...new Set(values.map((one) => one ?? ABSENT))].join(' / ');
+/** Returns one text if it is the same for all streams. */
+function distinct(texts: readonly string[]): string {
+  return [...new Set(texts)].join(' / ');
 }
 
-/** Returns by how much the service's clock is ahead, such as `-182s`. */
-function clock({ clock: aheadMs }: CustomerReport): string {
-  if (aheadMs === undefined) {
-    return ABSENT;
+/** Returns how keys of minutes are written; by the setting, if that is what they depend on. */
+function keyText(key: Key | undefined, keyTimes: KeyTimes): string {
+  const time = key === undefined ? undefined : readKey(key);
+  if (key === undefined || time === undefined) {
+    return key === undefined ? ABSENT : 'unreadable';
   }
-  const seconds = Math.round(aheadMs / 1_000);
+  return time.zone !== 'written' ? keyTimes : /^\d+$/.test(String(key)) ? 'unix time' : 'offset';
+}
+
+/** Returns `agrees` if `day` agrees with the minutes, else its sum of that of the minutes. */
+function dayText(day: DayAgreement | undefined): string {
+  if (day?.agrees === false) {
+    return `${grandTotal(day.byDay)} of ${grandTotal(day.byMinute)}`;
+  }
+  return day?.agrees === true ? 'agrees' : ABSENT;
+}
+
+function signed(seconds: number): string {
   return `${seconds < 0 ? '' : '+'}${seconds}s`;
 }
 
-function value(
-  { metrics: { counters } }: CustomerReport,
-  counter: CounterName,
-  kind: 'total' | 'today',
-): string | number {
-  return counters[counter]?.[kind] ?? ABSENT;
+function sumText(counts: readonly number[] | undefined): string | number {
+  return counts === undefined ? 'refused' : counts.reduce((sum, count) => sum + count, 0);
 }
 
-/** Returns entries counted per exit with their standard deviation, such as `1.003 ± 0.004`. */
-function ratio({ ratio: learned }: EstimateMetrics): string {
-  return learned === undefined
-    ? ABSENT
-    : `${learned.value.toFixed(3)} ± ${learned.stddev.toFixed(3)}`;
-}
-
-function emptyAtNight({ isEstimable }: EstimateMetrics): string {
-  return isEstimable === undefined ? ABSENT : isEstimable ? 'yes' : 'no';
-}
-
-/** The sum of the counts, or `refused`. */
-function sumCell(
-  comparison: RequestTimesComparison | undefined,
-  requestTimes: RequestTimes,
-): string | number {
-  return comparison === undefined
-    ? ABSENT
-    : (comparison.counts[requestTimes]?.reduce((sum, count) => sum + count, 0) ?? 'refused');
-}
-
-/** `offset, utc, local`; `utc?` if it fits only if somebody came. */
-function fittingCell({ requestTimes, streams }: CustomerReport): string {
-  if (requestTimes === undefined) {
-    return streams.some(({ newest: last }) => last !== undefined) ? 'not comparable' : ABSENT;
-  }
-  const { fitting, isCertain, counts } = requestTimes;
+/** Returns `offset, utc, local`; `utc?` if it fits only if somebody came. */
+function fittingText({ fitting, isCertain, counts }: RequestTimesComparison): string {
   if (fitting.length === 0) {
     return Object.values(counts).some((one) => one !== undefined) ? 'nobody came' : 'none';
   }

@@ -1,36 +1,27 @@
 /**
  * `check --connect`: reads every customer from the service as the first polls of the exporter do, within
- * the same limits, and lists what an operator should know. No finding contains a secret.
+ * the same limits.
  */
 import { systemClock } from '../base/clock.ts';
-import { DAY_MS } from '../base/duration.ts';
 import { ServiceError, serviceErrorOf } from '../base/errors.ts';
 import type { FailureReason } from '../base/errors.ts';
-import type {
-  AggregatedResponse,
-  Key,
-  KeyTimes,
-  MinuteStream,
-  WindowQuery,
-} from '../base/model.ts';
+import type { AggregatedResponse, MinuteStream, WindowQuery } from '../base/model.ts';
 import { inParallel } from '../base/parallel.ts';
+import type { ServiceSettings } from '../base/service-settings.ts';
 import { accessOf } from '../config/credentials.ts';
-import type { Config, CustomerConfig } from '../config/types.ts';
+import type { Config } from '../config/types.ts';
 import { compareKeys, countsOf } from '../counting/breakdowns/poll-breakdown.ts';
-import { grandTotal } from '../counting/rows/counts.ts';
-import type { CountsByKey } from '../counting/rows/counts.ts';
-import type { CustomerMetrics } from '../counting/customer-metrics.ts';
-import type { Past } from '../counting/past/past.ts';
-import { readFourWeeks } from '../counting/past/read-four-weeks.ts';
-import { streamContext } from '../counting/customer-poll.ts';
+import type { Zone } from '../counting/calendar/zone.ts';
 import { diagnoseStream } from '../counting/check/diagnose.ts';
-import type { DayAgreement } from '../counting/check/diagnose.ts';
+import type { StreamDiagnosis } from '../counting/check/diagnose.ts';
 import { readLately } from '../counting/check/lately.ts';
 import { compareRequestTimes, isRefusal } from '../counting/check/request-times.ts';
 import type { RequestTimesComparison } from '../counting/check/request-times.ts';
+import type { CustomerMetrics } from '../counting/customer-metrics.ts';
+import { streamContext } from '../counting/customer-poll.ts';
 import { HighWaterMarks } from '../counting/high-water-marks.ts';
-import type { Zone } from '../counting/calendar/zone.ts';
-import { readKey } from '../counting/rows/keys.ts';
+import { readFourWeeks } from '../counting/past/read-four-weeks.ts';
+import type { Counts } from '../counting/rows/counts.ts';
 import { WindowReader } from '../counting/rows/window-reader.ts';
 import type { Query } from '../counting/rows/window-reader.ts';
 import { CustomerRegistry } from '../customers.ts';
@@ -38,48 +29,43 @@ import type { RegisteredCustomer } from '../customers.ts';
 import { abortAfter } from '../polling/try-poll.ts';
 import { findContradiction } from '../service/metadata.ts';
 import type { Service } from '../service/types.ts';
-import type { ServiceSettings } from '../base/service-settings.ts';
 import { customersAtOnce, serviceOf } from './access.ts';
-import {
-  branchFindings,
-  hoursFinding,
-  silentFindings,
-  streamFindings,
-  timesFinding,
-  zoneFinding,
-} from './findings.ts';
-import type { BranchReport } from './findings.ts';
+import * as find from './findings.ts';
+import type { Finding, MaybeFinding } from './findings.ts';
 import { InterruptedError } from './io.ts';
 import type { Io } from './io.ts';
 
 export interface CustomerReport {
   /** The values that the exporter would export. */
   readonly metrics: CustomerMetrics;
+  readonly zone: Zone;
   readonly streams: readonly StreamReport[];
   /** Empty for a customer that is one building, and if they could not be read. */
   readonly branches: readonly BranchReport[];
   /** How far the service's clock is ahead, in ms; undefined if it is not known. */
-  readonly clock: number | undefined;
+  readonly aheadMs: number | undefined;
   /** Undefined if the service did not respond, or forces another aggregation. */
   readonly requestTimes: RequestTimesComparison | undefined;
-  /** What an operator should know. After `error:`, values are missing in the exporter; else `warning:`. */
-  readonly findings: readonly string[];
+  readonly findings: readonly Finding[];
 }
 
-/** Results for a stream; what is not known is undefined. */
-export interface StreamReport {
+export interface StreamReport extends Partial<StreamDiagnosis> {
   readonly stream: MinuteStream;
   /** Why the stream could not be read. */
   readonly failure?: FailureReason;
-  /** Local time of the newest minute with counts. */
-  readonly newest?: string | undefined;
-  /** How keys of minutes are written. */
-  readonly keys?: string | undefined;
-  /** `agrees` if `day` agrees with the minutes, else the sum of `day` of that of the minutes. */
-  readonly day?: string | undefined;
-  readonly findings: readonly string[];
+  readonly findings: readonly MaybeFinding[];
   /** What does not fit about the zone of its keys, provided that times of requests do. */
-  readonly zoneFinding?: string | undefined;
+  readonly zoneFinding?: MaybeFinding;
+}
+
+/** A branch that the service or the configuration has. */
+export interface BranchReport {
+  readonly key: string;
+  /** As configured. */
+  readonly name: string | undefined;
+  readonly isConfigured: boolean;
+  /** Entries and exits of 28 days; 0 for a branch that the service does not know. */
+  readonly counts: Counts;
 }
 
 /**
@@ -105,35 +91,30 @@ export async function readCustomers(config: Config, io: Io): Promise<readonly Cu
 const MIN_REQUESTS = 100;
 
 async function readCustomer(
-  { customer, config }: RegisteredCustomer,
+  registered: RegisteredCustomer,
   service: Service,
   { service: settings, polling: { intervalMs } }: Config,
   stop: AbortSignal,
 ): Promise<CustomerReport> {
-  const { maxRequestsPerSecond, timeoutMs } = settings;
+  const { customer, config } = registered;
   const client = service.clientFor(accessOf(config));
-  const requestsOfInterval = Math.floor((maxRequestsPerSecond * intervalMs) / 1_000);
+  const requestsOfInterval = Math.floor((settings.maxRequestsPerSecond * intervalMs) / 1_000);
   const maxRequests = Math.max(MIN_REQUESTS, requestsOfInterval);
+  let contradiction: string | undefined;
 
   function send(question: WindowQuery): Promise<AggregatedResponse> {
     const deadline = new AbortController();
-    const endDeadline = abortAfter(systemClock, 2 * timeoutMs, deadline, 'a query of check');
-    const signal = AbortSignal.any([stop, deadline.signal]);
-    return client.query(question, signal).finally(endDeadline);
+    const end = abortAfter(systemClock, 2 * settings.timeoutMs, deadline, 'a query of check');
+    return client.query(question, AbortSignal.any([stop, deadline.signal])).finally(end);
   }
-
-  let pastOfPeople: Past | undefined;
-  let contradiction: string | undefined;
 
   async function readStream(stream: MinuteStream): Promise<StreamReport> {
     let requests = 0;
     async function query(question: WindowQuery): Promise<AggregatedResponse> {
       requests += 1;
       if (requests > maxRequests) {
-        throw new ServiceError(
-          'timeout',
-          `the totals need more than the ${maxRequests} requests of one interval`,
-        );
+        const needed = `the totals need more than the ${maxRequests} requests of one interval`;
+        throw new ServiceError('timeout', needed);
       }
       const response = await send(question);
       contradiction ??= findContradiction(question, response);
@@ -144,157 +125,107 @@ async function readCustomer(
     const diagnosis = await diagnoseStream(context, query).catch(serviceErrorOf);
     if (diagnosis instanceof ServiceError) {
       const { reason, message } = diagnosis;
-      return { stream, failure: reason, findings: [`error: ${reason}: ${message}`] };
+      return { stream, failure: reason, findings: [['error', `${reason}: ${message}`]] };
     }
     customer.pollSucceeded(stream, diagnosis, systemClock.nowMs());
-    const { calendar } = context;
-    if (stream === 'people') {
-      const today = calendar.dayAt(systemClock.nowMs());
-      const source = { query, stream, calendar, keyTimes: context.keyTimes };
-      const past = await readFourWeeks(source, today).catch(serviceErrorOf);
-      // A failure leaves the doors unknown, as it does in the exporter.
-      if (!(past instanceof ServiceError)) {
-        customer.pastRead(stream, past);
-        pastOfPeople = past;
-      }
+    const today = context.calendar.dayAt(systemClock.nowMs());
+    // A failure leaves the doors unknown, as it does in the exporter.
+    const past =
+      stream === 'people' && (await undefinedIfFailed(readFourWeeks({ ...context, query }, today)));
+    if (past) {
+      customer.pastRead(stream, past);
     }
-    const { lastSeenMs } = diagnosis;
     return {
       stream,
-      newest: lastSeenMs === undefined ? undefined : calendar.zone.format(lastSeenMs),
-      keys: keysText(diagnosis.key, context.keyTimes),
-      day: dayText(diagnosis.day),
-      findings: streamFindings(diagnosis, service.serverClock.aheadMs),
-      zoneFinding: zoneFinding(diagnosis, context),
+      ...diagnosis,
+      findings: [...find.streamFindings(diagnosis), past && find.hoursFinding(registered, past)],
+      zoneFinding: find.zoneFinding(diagnosis, context),
     };
   }
 
   const streams = await Promise.all(config.streams.map(readStream));
   const answered = streams.find(({ failure }) => failure === undefined || isRefusal(failure));
-  const nowMs = systemClock.nowMs();
   const { zone } = customer.calendar;
-  const requestTimes =
-    answered && (await reportRequestTimes(answered.stream, zone, nowMs, send, settings));
   // Where nothing answers, the streams say why.
-  const byKey = answered && (await reportByKey({ customer, config }, send, nowMs));
+  const times = answered && (await compareTimes(answered.stream, zone, settings, send));
+  const byKey = answered && (await readByKey(registered, send));
   if (stop.aborted) {
     throw new InterruptedError('stopped');
   }
+  const { aheadMs } = service.serverClock;
   const findings = [
+    find.clockFinding(aheadMs),
     ...streams.flatMap((one) => one.findings),
-    contradiction && `warning: ${contradiction}`,
-    ...(requestTimes?.finding === undefined
-      ? streams.map((one) => one.zoneFinding)
-      : [requestTimes.finding]),
+    contradiction !== undefined && (['warning', contradiction] as const),
+    ...(times?.finding === undefined ? streams.map((one) => one.zoneFinding) : [times.finding]),
     ...(byKey?.findings ?? []),
-    loginsFinding(streams),
-    pastOfPeople && hoursFinding({ customer, config }, pastOfPeople),
-  ];
+    find.loginsFinding(streams),
+  ].filter((one) => one !== undefined && one !== false);
   return {
     metrics: customer.metricsAt(systemClock.nowMs()),
+    zone,
     streams,
     branches: byKey?.branches ?? [],
-    clock: service.serverClock.aheadMs,
-    requestTimes: requestTimes?.comparison,
-    findings: [...new Set(findings.filter((text) => text !== undefined))],
+    aheadMs,
+    requestTimes: times?.comparison,
+    findings: [...new Map(findings.map((one) => [one[1], one])).values()],
   };
 }
 
+async function undefinedIfFailed<Result>(reading: Promise<Result>): Promise<Result | undefined> {
+  const result = await reading.catch(serviceErrorOf);
+  return result instanceof ServiceError ? undefined : result;
+}
+
 /**
- * Compares the ways to write times for one customer, twice if the configured one does not fit: a record may
- * have arrived between two of the requests. There is a finding if it does not fit, as far as is known. Undefined
- * if the service does not respond, or forces another aggregation.
+ * Compares the ways to write times, twice if the configured one does not fit: a record may have arrived between
+ * two of the requests. Undefined if the service does not respond, or forces another aggregation.
  */
-async function reportRequestTimes(
+async function compareTimes(
   stream: MinuteStream,
   zone: Zone,
-  nowMs: number,
+  { requestTimes: configured }: ServiceSettings,
   query: Query,
-  { requestTimes: configured }: Pick<ServiceSettings, 'requestTimes'>,
 ) {
   async function compare() {
-    const comparison = await compareRequestTimes(stream, zone, nowMs, query);
-    return comparison && { comparison, finding: timesFinding(comparison, configured, zone) };
+    const comparison = await compareRequestTimes(stream, zone, systemClock.nowMs(), query);
+    return comparison && { comparison, finding: find.timesFinding(comparison, configured, zone) };
   }
-  try {
-    const first = await compare();
-    return first?.finding === undefined ? first : await compare();
-  } catch (error) {
-    serviceErrorOf(error);
-    return undefined;
-  }
+  const first = await undefinedIfFailed(compare());
+  return first?.finding === undefined ? first : undefinedIfFailed(compare());
 }
 
 /**
  * Reads branches and devices, and lists the branches that the service or the configuration has; none for a
  * customer that is one building. It need not have branches or devices then: that they cannot be read is no finding.
  */
-async function reportByKey(
-  { customer, config }: Pick<RegisteredCustomer, 'customer' | 'config'>,
-  query: Query,
-  nowMs: number,
-) {
+async function readByKey({ customer, config }: RegisteredCustomer, query: Query) {
   const { branches: configured, breakdowns, streams } = config;
   const isByBranch = breakdowns.includes('branch') || Object.keys(configured).length > 0;
+  const nowMs = systemClock.nowMs();
   const { zone } = customer.calendar;
   const reader = new WindowReader({ query, stream: 'people', zone, nowMs: () => nowMs });
   let branches: readonly BranchReport[] = [];
-  const findings: string[] = [];
+  const findings: MaybeFinding[] = [];
   for (const breakdown of streams.includes('people') ? (['branch', 'device'] as const) : []) {
     const isListed = breakdown === 'branch' && isByBranch;
     const lately = await readLately(reader, breakdown, nowMs).catch(serviceErrorOf);
-    if (!(lately instanceof ServiceError)) {
-      branches = isListed ? branchesOf(configured, lately.counts) : branches;
-      findings.push(...(isListed ? branchFindings(branches) : []));
-      findings.push(...silentFindings(breakdown, lately));
-    } else if (isListed) {
-      findings.push(`error: branches: ${lately.reason}: ${lately.message}`);
+    if (lately instanceof ServiceError) {
+      const text = `branches: ${lately.reason}: ${lately.message}`;
+      findings.push(isListed && ['error', text]);
+      continue;
     }
+    if (isListed) {
+      const keys = new Set([...Object.keys(configured), ...lately.counts.keys()]);
+      branches = [...keys].toSorted(compareKeys).map((key) => ({
+        key,
+        name: configured[key]?.name,
+        isConfigured: configured[key] !== undefined,
+        counts: countsOf(lately.counts, key),
+      }));
+      findings.push(...find.branchFindings(branches));
+    }
+    findings.push(...find.silentFindings(breakdown, lately));
   }
   return { branches, findings };
-}
-
-/** Returns the branches in the order of their keys. */
-function branchesOf(
-  configured: CustomerConfig['branches'],
-  counts: CountsByKey,
-): readonly BranchReport[] {
-  const keys = new Set([...Object.keys(configured), ...counts.keys()]);
-  return [...keys].toSorted(compareKeys).map((key) => {
-    const branch = Object.hasOwn(configured, key) ? configured[key] : undefined;
-    const isConfigured = branch !== undefined;
-    return { key, name: branch?.name, isConfigured, counts: countsOf(counts, key) };
-  });
-}
-
-/** Returns a warning if people log in, but the doors have counted nobody for a day. */
-function loginsFinding(streams: readonly StreamReport[]): string | undefined {
-  const people = streams.find(({ stream }) => stream === 'people');
-  const logins = streams.find(({ stream }) => stream === 'logins');
-  if (people === undefined || people.failure !== undefined || logins?.newest === undefined) {
-    return undefined;
-  }
-  const silentMs = Date.parse(logins.newest) - Date.parse(people.newest ?? '1970');
-  return silentMs < DAY_MS
-    ? undefined
-    : 'warning: the doors have counted nobody for a day in which people logged in: are they dead?';
-}
-
-/** Returns how the keys are written; by the setting, if that is what they depend on. */
-function keysText(key: Key | undefined, keyTimes: KeyTimes): string | undefined {
-  if (key === undefined) {
-    return undefined;
-  }
-  const time = readKey(key);
-  if (time?.zone !== 'written') {
-    return time === undefined ? 'unreadable' : keyTimes;
-  }
-  return /^\d+$/.test(String(key)) ? 'unix time' : 'offset';
-}
-
-function dayText(day: DayAgreement): string | undefined {
-  if (day.agrees === false) {
-    return `${grandTotal(day.byDay)} of ${grandTotal(day.byMinute)}`;
-  }
-  return day.agrees === true ? 'agrees' : undefined;
 }
