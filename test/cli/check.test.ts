@@ -1,6 +1,7 @@
 /** `check`: problems and warnings of a configuration; with `--connect` values and findings of the service. */
 import { chmodSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { format } from 'node:util';
 import { expect, test } from 'vitest';
 import { VERSION } from '../../src/cli/io.ts';
 import { seededRandom } from '../../src/base/random.ts';
@@ -214,76 +215,27 @@ test('a failure of some customers is an error, and leaves the values of the othe
 const NIGHTLY = { dayFreshness: 'nightly', quarterFreshness: 'nightly' } as const;
 const FORCED = { emptyBuckets: 'listed', forced: { above: 'rows', limit: 20 } } as const;
 
-interface FindingCase {
-  readonly what: string;
-  readonly conventions: Partial<Conventions>;
-  readonly visitsAgo?: readonly number[];
-  readonly finding: string;
-  /** The end of the row of the service. */
-  readonly service: RegExp;
-  readonly values?: string;
-}
+const SOME = VISITS.visitsAgo;
+const CLOCKS = 'the clocks of the service and of this machine differ by more than';
 
-test.each<FindingCase>([
-  {
-    what: 'lagging days and quarters',
-    conventions: NIGHTLY,
-    finding: 'warning: day totals differ from minute totals, using a finer aggregation',
-    service: / offset 0 of 15 \/ 0 of 10 \S+$/,
-    values: VALUES,
-  },
-  {
-    what: 'a clock that is ahead',
-    conventions: { serviceClockMs: 20 * MINUTE_MS },
-    finding: 'warning: the clocks of the service and of this machine differ by more than a minute',
-    service: / \+1(19|20)\ds$/,
-  },
-  {
-    what: 'a wrong clock',
-    conventions: { serviceClockMs: -2 * DAY_MS },
-    finding: 'error: the clocks of the service and of this machine differ by more than six hours',
-    service: / -172[78]\d\ds$/,
-  },
-  {
-    what: 'metadata that count something else',
-    conventions: { metadataCount: 'counts' },
-    finding: 'warning: "metadata.count": expected ',
-    service: / offset agrees \S+$/,
-    values: VALUES,
-  },
-  {
-    what: 'no counts',
-    conventions: {},
-    visitsAgo: [],
-    finding: 'warning: no counts in this month',
-    service: / good - - - - /,
-    values: 'riverside 0 0 0 0 0 0 0',
-  },
-  {
-    what: 'minute keys that are no times',
-    conventions: { minuteKey: { form: 'opaque' } },
-    finding: 'error: minute key "bucket ',
-    service: / good - - unreadable agrees /,
-    values: 'riverside 10 5 10 10 5 10 -',
-  },
-  {
-    what: 'too many requests',
-    conventions: { ...NIGHTLY, ...FORCED },
-    finding: 'error: timeout: the totals need more than the 100 requests of one interval',
-    service: / good timeout timeout - - /,
-  },
-])(
-  '$what: $finding, and status 1 if it is an error',
-  async ({ conventions, visitsAgo = VISITS.visitsAgo, finding, service, values }) => {
-    await using environment = await startEnvironment({ riverside: { visitsAgo } }, conventions);
-    const limits = { polling: { interval: '1s' }, service: { max_requests_per_second: 100 } };
-    const { status, serviceRows, valueRows, findings } = await connect(environment.config(limits));
-    expect(findings).toEqual([expect.stringContaining(`riverside: ${finding}`)]);
-    expect(status).toBe(finding.startsWith('error') ? 1 : 0);
-    expect(serviceRows[0]).toMatch(service);
-    expect(valueRows[0]).toBe(values ?? valueRows[0]);
-  },
-);
+// prettier-ignore
+test.each<[Partial<Conventions>, readonly number[], finding: string, service: RegExp, values?: string]>([
+  [NIGHTLY, SOME, 'warning: day totals differ from minute totals, using a finer aggregation', / offset 0 of 15 \/ 0 of 10 \S+$/, VALUES],
+  [{ serviceClockMs: 20 * MINUTE_MS }, SOME, `warning: ${CLOCKS} a minute`, / \+1(19|20)\ds$/],
+  [{ serviceClockMs: -2 * DAY_MS }, SOME, `error: ${CLOCKS} six hours`, / -172[78]\d\ds$/],
+  [{ metadataCount: 'counts' }, SOME, 'warning: "metadata.count": expected ', / offset agrees \S+$/, VALUES],
+  [{}, [], 'warning: no counts in this month', / good - - - - /, 'riverside 0 0 0 0 0 0 0'],
+  [{ minuteKey: { form: 'opaque' } }, SOME, 'error: minute key "bucket ', / good - - unreadable agrees /, 'riverside 10 5 10 10 5 10 -'],
+  [{ ...NIGHTLY, ...FORCED }, SOME, 'error: timeout: the totals need more than the 100 requests of one interval', / good timeout timeout - - /],
+])('%j with visits %j ago: %s, and status 1 if it is an error', async (conventions, visitsAgo, finding, service, values) => {
+  await using environment = await startEnvironment({ riverside: { visitsAgo } }, conventions);
+  const limits = { polling: { interval: '1s' }, service: { max_requests_per_second: 100 } };
+  const { status, serviceRows, valueRows, findings } = await connect(environment.config(limits));
+  expect(findings).toEqual([expect.stringContaining(`riverside: ${finding}`)]);
+  expect(status).toBe(finding.startsWith('error') ? 1 : 0);
+  expect(serviceRows[0]).toMatch(service);
+  expect(valueRows[0]).toBe(values ?? valueRows[0]);
+});
 
 test('a service that refuses times in each form has none that fits', async () => {
   await using environment = await startEnvironment({ riverside: VISITS });
@@ -313,14 +265,9 @@ const NEEDS_UTC =
 
 test.each([
   [EAST, HONOURED, 'offset', '3 3 3 offset, utc, local', /^$/],
-  [EAST, AS_LOCAL, 'local', '3 0 3 offset, local', /^$/],
   [EAST, AS_LOCAL, 'utc', '3 0 3 offset, local', /error: .*: utc does not .*, set it to offset$/],
-  [EAST, AS_UTC, 'utc', '0 3 0 utc?', /^$/],
   [EAST, AS_UTC, 'offset', '0 3 0 utc?', /warning: if anybody came between .*: utc; else/],
-  [WEST, HONOURED, 'utc', '3 3 3 offset, utc, local', /^$/],
   [WEST, AS_LOCAL, 'offset', '3 0 3 offset, local?', /^$/],
-  [WEST, AS_LOCAL, 'utc', '3 0 3 offset, local?', /warning: if anybody .*: offset; else/],
-  [WEST, AS_UTC, 'utc', '0 3 0 utc', /^$/],
   [WEST, AS_UTC, 'offset', '0 3 0 utc', NEEDS_UTC],
 ] as const)(
   'in %s, a service whose offsets are %s, with request_times: %s, counts %s',
@@ -357,30 +304,20 @@ test('a request_times that the service refuses is found, and that nobody came', 
   );
 });
 
+const NEEDS = 'error: service.key_times: %s does not fit the service, set it to %s if timezone';
 test.each([
-  [
-    'UTC without Z',
-    'local',
-    EAST,
-    /error: service\.key_times: local does not fit the service, set it to utc if timezone Asia\/Tokyo is right$/,
-  ],
-  [
-    'local time',
-    'utc',
-    WEST,
-    /error: service\.key_times: utc does not fit the service, set it to local if timezone America\/Bogota is right$/,
-  ],
-  ['UTC without Z', 'utc', EAST, /^$/],
-  ['local time', 'local', WEST, /^$/],
-  ['local time with offset', 'utc', EAST, /^$/],
+  ['UTC without Z', 'local', EAST, `${format(NEEDS, 'local', 'utc')} Asia/Tokyo is right`],
+  ['local time', 'utc', WEST, `${format(NEEDS, 'utc', 'local')} America/Bogota is right`],
+  ['UTC without Z', 'utc', EAST, undefined],
+  ['local time with offset', 'utc', EAST, undefined],
 ] as const)('keys as %s, read as %s in %s', async (keys, key_times, timezone, finding) => {
   await using environment = await startEnvironment(
     { riverside: { visitsAgo: [40, 90], library: { timezone } } },
     { minuteKey: MINUTE_KEYS[keys] },
   );
   const { status, findings } = await connect(environment.config({ service: { key_times } }));
-  expect(findings.join()).toMatch(finding);
-  expect(status).toBe(findings.join() === '' ? 0 : 1);
+  expect(findings).toEqual([finding === undefined ? '' : `riverside: ${finding}`]);
+  expect(status).toBe(finding === undefined ? 0 : 1);
 });
 
 test('the times of requests are asked for before the zone of keys', async () => {
@@ -431,7 +368,7 @@ const UNREADABLE = [
   'the totals need more than the 1000 requests of one interval',
 ];
 
-test.each(Array.from({ length: 16 }, (_, i) => i + 1))(
+test.each(Array.from({ length: 8 }, (_, i) => i + 1))(
   'drawn service %d: the values are its own, or an error says why not',
   async (seed) => {
     const drawn = drawConventions(seededRandom(seed));
