@@ -11,14 +11,14 @@ import { findCustomerFiles } from './customer-files.ts';
 import { parseCertificates, parseSecret } from './credentials.ts';
 import type { ProblemFormatter } from './problems.ts';
 import { ConfigReader, failOn } from './reader.ts';
-import type { LoadResult, Place } from './reader.ts';
+import type { LoadResult } from './reader.ts';
 import { defaultRequestsPerSecond, requestsPerSecond } from './request-limit.ts';
 import { createConfigSchema, createCustomerSchema } from './schema.ts';
 import type { ConfigFile, CustomerEntry } from './schema.ts';
 import type { BranchConfig, Config, CustomerConfig, PollingConfig } from './types.ts';
 import { milliseconds } from './values.ts';
 import { loadWebConfig } from './web.ts';
-import type { Path, YamlFile } from './yaml-file.ts';
+import type { Path, Place, YamlFile } from './yaml-file.ts';
 
 export interface LoadedConfig extends LoadResult<Config> {
   /** The main file, absolute. */
@@ -44,9 +44,9 @@ interface PlacedCustomer extends Place {
 }
 
 /**
- * Loads the configuration and, if there is one, the web configuration. Throws a ConfigError with the
- * problems of both. `running` is what the web server was started with. With `inThread`, the event loop
- * stands still for a tenth of the time, and 40 MiB more are needed.
+ * Loads the configuration and, if there is one, the web configuration. Throws a ConfigError with the problems
+ * of both. `running` is what the web server was started with. With `inThread`, the event loop stands still for
+ * a tenth of the time.
  */
 export async function loadConfig(
   options: ReadOptions & {
@@ -99,8 +99,7 @@ export async function readFiles({ path, env }: ReadOptions) {
     placed.push(...(customer === undefined ? [] : [{ ...place, values: customer, secret }]));
   }
   const ca = await reader.readNamed(main, ['service', 'ca_file'], parseCertificates);
-  checkNames(places);
-  checkTogether(main, values, placed);
+  checkTogether(main, values, places, placed);
   if (values?.service.proxy_url?.includes('@') === true) {
     main.warnOfSecrets(['service', 'proxy_url'], 'a secret');
   }
@@ -135,7 +134,13 @@ async function readFilesInThread(options: ReadOptions): Promise<ConfigFiles> {
   return files as ConfigFiles;
 }
 
-function checkNames(places: readonly Place[]): void {
+/** Reports names that are used twice, missing time zones, and too low a limit on requests. */
+function checkTogether(
+  main: YamlFile,
+  values: ConfigFile | undefined,
+  places: readonly Place[],
+  placed: readonly PlacedCustomer[],
+): void {
   const names = new Set<string>();
   for (const { file, path } of places) {
     const value = file.valueAt([...path, 'name']);
@@ -145,17 +150,9 @@ function checkNames(places: readonly Place[]): void {
     }
     names.add(name);
   }
-}
-
-/** Reports missing time zones, and too low a limit on requests. */
-function checkTogether(
-  main: YamlFile,
-  values: ConfigFile | undefined,
-  placed: readonly PlacedCustomer[],
-): void {
-  const hasTimezone = main.valueAt(['defaults', 'timezone']) !== undefined;
-  for (const { file, path, values: customer } of hasTimezone ? [] : placed) {
-    if (customer.timezone === undefined) {
+  const timezone = main.valueAt(['defaults', 'timezone']);
+  for (const { file, path, values: customer } of placed) {
+    if ((customer.timezone ?? timezone) === undefined) {
       const message = 'expected an IANA time zone, here or in defaults, got nothing';
       file.add([...path, 'timezone'], message);
     }
@@ -204,18 +201,18 @@ async function readSecret({ file, path }: Place, reader: ConfigReader) {
   }
   const inlinePath = [...path, 'client_secret'];
   const inline = file.valueAt(inlinePath);
-  if (typeof inline === 'string') {
-    file.warnOfSecrets(inlinePath, 'a secret');
-    if (file.isCutByComment(inlinePath)) {
-      file.warn(inlinePath, 'the secret ends before #, which begins a comment: write it in quotes');
-    }
-    return noted(inline, inlinePath);
-  }
   const filePath = [...path, 'client_secret_file'];
-  function parse(content: FileContent, secretPath: string) {
-    return noted(parseSecret(content).reveal(), filePath, secretPath);
+  if (typeof inline !== 'string') {
+    function parse(content: FileContent, secretPath: string) {
+      return noted(parseSecret(content).reveal(), filePath, secretPath);
+    }
+    return reader.readNamed(file, filePath, parse, true);
   }
-  return reader.readNamed(file, filePath, parse, true);
+  file.warnOfSecrets(inlinePath, 'a secret');
+  if (file.isCutByComment(inlinePath)) {
+    file.warn(inlinePath, 'the secret ends before #, which begins a comment: write it in quotes');
+  }
+  return noted(inline, inlinePath);
 }
 
 /** Returns the configuration in files without a problem. */
@@ -251,16 +248,13 @@ function pollingOf({ polling }: Pick<ConfigFile, 'polling'>): PollingConfig {
 
 /** Returns a customer with all defaults. */
 function customerOf(
-  customer: ConfigFiles['customers'][number],
+  { secret, ...values }: ConfigFiles['customers'][number],
   defaults: ConfigFile['defaults'],
 ): CustomerConfig {
-  const { day_starts_at: dayStartsAt = defaults.day_starts_at, ...values } = customer;
-  const { text, path } = values.secret as SecretText;
+  const { text, path } = secret as SecretText;
+  const dayStartsAt = values.day_starts_at ?? defaults.day_starts_at;
   const building = buildingOf(values, { estimate: defaults.estimate });
-  const branches = Object.entries(values.branches).map(([id, branch]) => [
-    id,
-    buildingOf(branch, building),
-  ]);
+  const branches = Object.entries(values.branches);
   return {
     ...building,
     name: values.name,
@@ -268,12 +262,16 @@ function customerOf(
     clientSecret: { secret: new Secret(text), path },
     timezone: values.timezone ?? defaults.timezone ?? '',
     dayStartsAt: { hour: Number(dayStartsAt.slice(0, 2)), minute: Number(dayStartsAt.slice(3)) },
-    // Without a prototype, `constructor` is a key only if it was given.
-    labels: Object.assign(Object.create(null), values.labels),
+    labels: withoutPrototype(Object.entries(values.labels)),
     streams: values.streams,
     breakdowns: values.breakdowns,
-    branches: Object.assign(Object.create(null), Object.fromEntries(branches)),
+    branches: withoutPrototype(branches.map(([id, own]) => [id, buildingOf(own, building)])),
   };
+}
+
+/** Returns an object that has `constructor` as a key only if it was given. */
+function withoutPrototype<Value>(entries: readonly (readonly [string, Value])[]) {
+  return Object.assign(Object.create(null), Object.fromEntries(entries)) as Record<string, Value>;
 }
 
 /** Returns what a customer or a branch says; what it does not say but its name and capacity is as `outer` says. */

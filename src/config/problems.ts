@@ -30,25 +30,31 @@ const HARMLESS_VALUE = new RegExp(`^${harmlessValue()}$`);
 /** An unknown key that may be shown: up to four words, so that it is no secret in the place of a key. */
 const PLAIN_NAME = /^[a-z]{1,16}(?:_[a-z]{1,16}){0,3}$/i;
 
-/** The part of a JSON schema that says what may be shown. */
-interface Described {
-  readonly properties?: Readonly<Record<string, Described>>;
-  readonly items?: Described;
-  readonly additionalProperties?: Described | boolean;
-  readonly harmless?: boolean;
-}
+/** A key of the schema: that of a section, of a harmless value, or another. */
+type KeyKind = 'section' | 'harmless' | 'hidden';
 
 /** Formats problems of the files that a schema describes. */
 export class ProblemFormatter {
   readonly #secrets = new Set<string>();
-  /** Keys of the schema: those of sections, of harmless values, and others. */
-  readonly #keys = new Map<string, 'section' | 'harmless' | 'hidden'>();
+  readonly #keys = new Map<string, KeyKind>();
   /** Matches a line that may be shown, up to its comment. */
   readonly #line: RegExp;
 
   constructor(...schemas: readonly z.ZodType[]) {
-    for (const schema of schemas) {
-      this.#addKeys(z.toJSONSchema(schema, { unrepresentable: 'any' }) as Described);
+    const kinds = new Map<string, readonly [key: string, kind: KeyKind]>();
+    const options: z.core.ToJSONSchemaParams = {
+      unrepresentable: 'any',
+      // Called from the inside of each type to its outside.
+      override({ jsonSchema: { properties, ...meta }, path }) {
+        const kind = properties ? 'section' : meta['harmless'] === true ? 'harmless' : 'hidden';
+        if (path.at(-2) === 'properties') {
+          kinds.set(path.join(), [String(path.at(-1)), kind]);
+        }
+      },
+    };
+    schemas.forEach((schema) => z.toJSONSchema(schema, options));
+    for (const [key, kind] of kinds.values()) {
+      this.#keys.set(key, (this.#keys.get(key) ?? kind) === kind ? kind : 'hidden');
     }
     const keys = Map.groupBy(this.#keys.keys(), (key) => this.#keys.get(key));
     const [harmless, section] = [keys.get('harmless')?.join('|'), keys.get('section')?.join('|')];
@@ -57,19 +63,6 @@ export class ProblemFormatter {
     const known = [...this.#keys.keys()].join('|');
     const alone = String.raw`(?:${known})\s*:|(?:${harmless})\s*:\s+${harmlessValue()}`;
     this.#line = new RegExp(String.raw`^[\s-]*(?:${alone}|${mapping})(?=\s*(?:\s#.*)?$)`);
-  }
-
-  #addKeys({ properties = {}, items, additionalProperties }: Described): void {
-    for (const [key, value] of Object.entries(properties)) {
-      const kind = value.properties ? 'section' : value.harmless === true ? 'harmless' : 'hidden';
-      this.#keys.set(key, (this.#keys.get(key) ?? kind) === kind ? kind : 'hidden');
-      this.#addKeys(value);
-    }
-    for (const inner of [items, additionalProperties]) {
-      if (typeof inner === 'object') {
-        this.#addKeys(inner);
-      }
-    }
   }
 
   /** Adds a text that is not shown anywhere, not even as the value of a harmless key. */

@@ -10,7 +10,7 @@ import { EXPOSED, isExposed, MAX_SECRET_BYTES } from './credentials.ts';
 import { ProblemFormatter } from './problems.ts';
 import { FOUND, isPath } from './values.ts';
 import { YamlFile } from './yaml-file.ts';
-import type { Path, Problem } from './yaml-file.ts';
+import type { Path, Place, Problem } from './yaml-file.ts';
 
 const MAX_FILE_BYTES = 4 * 1_048_576;
 const MAX_SHOWN_PROBLEMS = 1_000;
@@ -21,12 +21,6 @@ export interface LoadResult<Config> {
   readonly digest: string;
   /** What works but should be changed, each with its place. */
   readonly warnings: readonly string[];
-}
-
-/** A part of a file. */
-export interface Place {
-  readonly file: YamlFile;
-  readonly path: Path;
 }
 
 /** Made for one load. */

@@ -24,18 +24,12 @@ export function requestsPerSecond(
   }, 0);
 }
 
-/**
- * Returns twice what polling needs, and more for the first polls of a start: a token, five requests for each
- * stream and two for each breakdown.
- */
-export function defaultRequestsPerSecond(
-  polling: PollingConfig,
-  customers: readonly Polled[],
-): number {
-  const atStart = customers.reduce(
-    (sum, { streams, breakdowns }) => sum + 1 + 5 * streams.length + 2 * breakdowns.length,
-    0,
-  );
+/** Returns twice what polling needs; more for a start: a token, five per stream and two per breakdown. */
+export function defaultRequestsPerSecond(polling: PollingConfig, customers: readonly Polled[]) {
+  function requestsAtStart({ streams, breakdowns }: Polled): number {
+    return 1 + 5 * streams.length + 2 * breakdowns.length;
+  }
+  const atStart = customers.reduce((sum, customer) => sum + requestsAtStart(customer), 0);
   return Math.max(
     MIN_REQUESTS_PER_SECOND,
     Math.ceil(2 * requestsPerSecond(polling, customers)),

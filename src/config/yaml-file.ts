@@ -8,10 +8,14 @@ import { EXPOSED, isExposed } from './credentials.ts';
 /** Path of keys and positions in lists, from the top of the file. Empty for the file as a whole. */
 export type Path = readonly PropertyKey[];
 
-export interface Problem {
+/** A part of a file. */
+export interface Place {
   readonly file: YamlFile;
-  readonly offset: number;
   readonly path: Path;
+}
+
+export interface Problem extends Place {
+  readonly offset: number;
   readonly message: string;
 }
 
