@@ -17,7 +17,7 @@ const UNITS_MS = [
 ] as const;
 
 /** Matches durations, and the empty string, which is none. */
-export const DURATION_PATTERN =
+const DURATION_PATTERN =
   /^(?:(\d+)y)?(?:(\d+)w)?(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?(?:(\d+)ms)?$/;
 
 /**

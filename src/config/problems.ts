@@ -118,26 +118,21 @@ export class ProblemFormatter {
 
   /** Returns a path such as `customers[0].capacity`, up to the first key that must not be shown. */
   #pathText(file: YamlFile, path: Path): string {
-    const end = path.findIndex(
-      (step, i) =>
-        typeof step === 'string' &&
-        !this.#keys.has(step) &&
-        !(isShownKey(step, path[i - 1]) && file.isWritten(step)),
-    );
-    const text = path
-      .slice(0, end === -1 ? undefined : end)
-      .map((step) => (typeof step === 'number' ? `[${step}]` : `.${String(step)}`))
-      .join('');
-    return text === '' ? '(file)' : text.replace(/^\./, '');
+    let text = '';
+    for (const [i, step] of path.entries()) {
+      const key = String(step);
+      const isId = path[i - 1] === 'branches' && /^\d{1,9}$/.test(key);
+      const isPlain = (isId || PLAIN_NAME.test(key)) && file.isWritten(key);
+      if (typeof step !== 'number' && !this.#keys.has(key) && !isPlain) {
+        break;
+      }
+      text += typeof step === 'number' ? `[${step}]` : `.${key}`;
+    }
+    return text.replace(/^\./, '') || '(file)';
   }
 }
 
 /** Returns false also for a text with control characters, or more than a line. */
 function isShort(text: string): boolean {
   return text.length <= MAX_SHOWN_LENGTH && !/\p{C}/u.test(text);
-}
-
-/** Returns true for a key of another key that may be shown: up to four words, or the id of a branch. */
-function isShownKey(key: string, outer: PropertyKey | undefined): boolean {
-  return PLAIN_NAME.test(key) || (outer === 'branches' && /^\d{1,9}$/.test(key));
 }

@@ -74,36 +74,18 @@ test.each([
   expect(parseSecret(await readTextFile(join(folder, 'secret'), 64)).reveal()).toBe(secret);
 });
 
-test.each([
-  ['hunter2\n\n', 'ends with a line end'],
-  ['hunter2 \n', 'ends with a blank'],
-  ['\thunter2', 'begins with a tab'],
-  [' hunter2\u200B', 'begins with a blank and ends with a zero-width space'],
-  ['\u00A0hunter2', 'begins with a no-break space'],
-  ['hunter2\u2003', 'ends with an invisible character'],
-  ['"hunter2"', 'is in quotes'],
-  ["'hunter2' \n", 'ends with a blank and is in quotes'],
-  ['\u201Chunter2\u201D', 'is in quotes'],
-  ['CLIENT_SECRET=hunter2', 'begins with a name and ='],
-  ['export S="hunter2"', 'begins with a name and ='],
+// prettier-ignore
+test.each<readonly [string, string | undefined]>([
+  ['hunter2\n\n', 'ends with a line end'], ['hunter2 \n', 'ends with a blank'], ['\thunter2', 'begins with a tab'],
+  [' hunter2\u200B', 'begins with a blank and ends with a zero-width space'], ['\u00A0hunter2', 'begins with a no-break space'],
+  ['hunter2\u2003', 'ends with an invisible character'], ['"hunter2"', 'is in quotes'], ['\u201Chunter2\u201D', 'is in quotes'],
+  ["'hunter2' \n", 'ends with a blank and is in quotes'], ['S=hunter2', 'begins with a name and ='], ['export S="hunter2"', 'begins with a name and ='],
+  ...['hunter2\n', 'aHVudGVyMg==', 'aHVudGVyM=', 'a "b" c', 'a=', 'p#ss w=rd', '\u{1F600}'].map((one) => [one, undefined] as const),
 ])('of a file with %j a warning says that the secret %s', async (content, words) => {
-  const files = { 'config.yaml': WITH_SECRET_FILE, 'secrets/riverside': content };
-  const { warnings } = await load(files);
-  expect(warnings).toEqual([
-    expect.stringContaining(
-      `config.yaml:7:25: customers[0].client_secret_file: the secret ${words}, which is probably no part of it`,
-    ),
-  ]);
-  expect(warnings.join('')).not.toContain('hunter2');
+  const { warnings } = await load({ 'config.yaml': WITH_SECRET_FILE, 'secrets/riverside': content });
+  const warning = `customers[0].client_secret_file: the secret ${words}, which is probably no part of it`;
+  expect(warnings.map((one) => one.replace(/^.*config\.yaml:7:25: /, ''))).toEqual(words === undefined ? [] : [warning]);
 });
-
-test.each(['hunter2', 'aHVudGVyMg==', 'aHVudGVyM=', 'a "b" c', 'a=', 'p#ss w=rd', '\u{1F600}'])(
-  'the secret %j has no warning',
-  async (secret) => {
-    const files = { 'config.yaml': WITH_SECRET_FILE, 'secrets/riverside': `${secret}\n` };
-    expect((await load(files)).warnings).toEqual([]);
-  },
-);
 
 test.each([
   ['hunter2 #hunter3', 'ends before #, which begins a comment: write it in quotes'],

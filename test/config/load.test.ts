@@ -82,40 +82,31 @@ customers:
 `);
 });
 
-test('a thread loads the same as this one', async () => {
+test('a thread loads the same as this one, and finds the same problems', async () => {
   const customer = 'labels: { constructor: builder }\nbranches: { 101: Main Library }';
-  const more = 'customer_files: [more.yaml]';
   const other = '[{ name: hilltop, client_id: h, client_secret_file: s, timezone: Asia/Tokyo }]';
-  const folder = await folderOf(
-    { 'config.yaml': configWith({ customer, more }), 'more.yaml': other, s: '${NAME}' },
-    { 'config.yaml': 0o644 },
-  );
-  const path = join(folder, 'config.yaml');
-  const loaded = await loadConfig({ path, env: {} });
-  const inThread = await loadConfig({ path, env: {}, inThread: true });
+  const more = 'customer_files: [more.yaml]';
+  const files = { 'config.yaml': configWith({ customer, more }), 'more.yaml': other, s: '${NAME}' };
+  const bad = configWith({ customer: 'capacity: ${MANY}', service: 'timeout: ${TIME}' });
+  const folder = await folderOf({ ...files, 'bad.yaml': bad }, { 'config.yaml': 0o644 });
+  const options = { path: join(folder, 'config.yaml'), env: { MANY: '0' } };
+  const loaded = await loadConfig(options);
+  const inThread = await loadConfig({ ...options, inThread: true });
   expect(loaded.warnings).toHaveLength(1);
   expect(inThread).toStrictEqual(loaded);
-  expect(inThread.config.customers.map(({ clientSecret }) => clientSecret.secret.reveal())).toEqual(
-    ['hunter2hunter2', '${NAME}'],
-  );
-});
-
-test('a thread finds the same problems, with its environment', async () => {
-  const folder = await folderOf({
-    'config.yaml': configWith({ customer: 'capacity: ${MANY}', service: 'timeout: ${TIME}' }),
-  });
-  const options = { path: join(folder, 'config.yaml'), env: { MANY: '0' } };
-  const problems = await problemsIn(loadConfig(options));
-  expect(problems).toContain('environment variable TIME is not set');
-  expect(problems).toContain('expected an integer from 1 to 1000000');
-  expect(await problemsIn(loadConfig({ ...options, inThread: true }))).toBe(problems);
+  const secrets = inThread.config.customers.map(({ clientSecret }) => clientSecret.secret.reveal());
+  expect(secrets).toEqual(['hunter2hunter2', '${NAME}']);
+  const wrong = { ...options, path: join(folder, 'bad.yaml') };
+  const problems = await problemsIn(loadConfig(wrong));
+  expect(problems).toMatch(/variable TIME is not set.*\n.*expected an integer from 1 to 1000000/);
+  expect(await problemsIn(loadConfig({ ...wrong, inThread: true }))).toBe(problems);
 });
 
 test('values are normalized, and quotes make no difference', async () => {
   const { config } = await load({
     'config.yaml': configWith({
       service:
-        'max_requests_per_second: .5e0\nmax_concurrency: 08\nproxy_url: http://proxy.example.org:3128/',
+        'timeout: 5m\nmax_requests_per_second: .5e0\nmax_concurrency: 08\nproxy_url: http://proxy.example.org:3128/',
       customer: [
         'day_starts_at: "05:30"',
         'estimate: "false"',
@@ -133,6 +124,7 @@ test('values are normalized, and quotes make no difference', async () => {
   expect(config.polling.intervalMs).toBe(60_000);
   expect(config.service).toMatchObject({
     baseUrl: 'https://statistics.example.org/library',
+    timeoutMs: 300_000,
     maxConcurrency: 8,
     maxRequestsPerSecond: 0.5,
     proxyUrl: 'http://proxy.example.org:3128',
@@ -235,14 +227,6 @@ test('defaults apply to customers without a value', async () => {
     { timezone: 'Europe/Copenhagen', dayStartsAt: { hour: 3, minute: 0 }, estimate: false },
     { timezone: 'Europe/London', dayStartsAt: { hour: 3, minute: 0 }, estimate: false },
   ]);
-});
-
-test.each([
-  ['100ms', 100],
-  ['5m', 300_000],
-])('a timeout of %s is %i ms', async (timeout, timeoutMs) => {
-  const { config } = await load({ 'config.yaml': configWith({ service: `timeout: ${timeout}` }) });
-  expect(config.service).toMatchObject({ timeoutMs });
 });
 
 test('http is allowed on loopback, and elsewhere with allow_insecure', async () => {
