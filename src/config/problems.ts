@@ -23,7 +23,8 @@ const MIN_SECRET_LENGTH = 4;
 function harmlessValue(others = ''): string {
   const list = String.raw`\[[\w\s,."'*/-]*\]`;
   const plain = String.raw`[^\s"'&*!|>%@\x60{}[\],#?](?:(?!:\s)[^"'@?#&{}\\${others}])*`;
-  return String.raw`(?:"[^"\\@?{}]*"|'[^'\\@?{}]*'|${list}|${plain})`;
+  // Plain text has the spaces after it, so that there is one way to match them.
+  return String.raw`(?:(?:"[^"\\@?{}]*"|'[^'\\@?{}]*'|${list})\s*|${plain})`;
 }
 
 const HARMLESS_VALUE = new RegExp(`^${harmlessValue()}$`);
@@ -58,7 +59,7 @@ export class ProblemFormatter {
     }
     const keys = Map.groupBy(this.#keys.keys(), (key) => this.#keys.get(key));
     const [harmless, section] = [keys.get('harmless')?.join('|'), keys.get('section')?.join('|')];
-    const pair = String.raw`(?:${harmless})\s*:\s+${harmlessValue(String.raw`,[\]`)}\s*`;
+    const pair = String.raw`(?:${harmless})\s*:\s+${harmlessValue(String.raw`,[\]`)}`;
     const mapping = String.raw`(?:(?:${section}|\d{1,9})\s*:\s+)?\{\s*(?:${pair}(?:,\s*${pair})*)?\}`;
     const known = [...this.#keys.keys()].join('|');
     const alone = String.raw`(?:${known})\s*:|(?:${harmless})\s*:\s+${harmlessValue()}`;
