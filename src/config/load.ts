@@ -7,12 +7,10 @@ import { nextTurn } from '../base/clock.ts';
 import type { FileContent } from '../base/files.ts';
 import { pastedWith, Secret } from '../base/secret.ts';
 import type { WebConfig } from '../base/web-config.ts';
-import { findCustomerFiles } from './customer-files.ts';
 import { parseCertificates, parseSecret } from './credentials.ts';
 import type { ProblemFormatter } from './problems.ts';
-import { ConfigReader, failOn } from './reader.ts';
+import { ConfigReader, failOn, findCustomerFiles } from './reader.ts';
 import type { LoadResult } from './reader.ts';
-import { defaultRequestsPerSecond, requestsPerSecond } from './request-limit.ts';
 import { createConfigSchema, createCustomerSchema } from './schema.ts';
 import type { ConfigFile, CustomerEntry } from './schema.ts';
 import type { BranchConfig, Config, CustomerConfig, PollingConfig } from './types.ts';
@@ -38,10 +36,17 @@ export interface ReadOptions {
 type ConfigFiles = Awaited<ReturnType<typeof readFiles>>;
 type SecretText = Exclude<Awaited<ReturnType<typeof readSecret>>, undefined>;
 
+type Polled = Pick<CustomerConfig, 'streams' | 'breakdowns'>;
+
 interface PlacedCustomer extends Place {
   readonly values: CustomerEntry;
   readonly secret: SecretText | undefined;
 }
+
+const MIN_REQUESTS_PER_SECOND = 50;
+/** The default is higher where the first polls of a start would take longer, but not above the second one. */
+const START_SECONDS = 20;
+const MAX_REQUESTS_PER_SECOND_AT_START = 200;
 
 /**
  * Loads the configuration and, if there is one, the web configuration. Throws a ConfigError with the problems
@@ -287,6 +292,35 @@ function buildingOf(
     staffedHours: own.staffed_hours ?? outer.staffedHours,
     holidays: own.holidays ?? outer.holidays,
   };
+}
+
+/**
+ * Returns the requests per second that polling needs: one per interval for each stream, and two per
+ * breakdown interval for each breakdown: one from the start of the counting period and one of the day
+ * (docs/how-it-counts.md#rules). The windows of branches need one more per interval.
+ */
+export function requestsPerSecond(
+  { intervalMs, breakdownIntervalMs }: PollingConfig,
+  customers: readonly Polled[],
+): number {
+  return customers.reduce((sum, { streams, breakdowns }) => {
+    const perInterval = streams.length + (breakdowns.includes('branch') ? 1 : 0);
+    const perBreakdownInterval = 2 * breakdowns.length;
+    return sum + (perInterval / intervalMs + perBreakdownInterval / breakdownIntervalMs) * 1_000;
+  }, 0);
+}
+
+/** Returns twice what polling needs; more for a start: a token, five per stream and two per breakdown. */
+function defaultRequestsPerSecond(polling: PollingConfig, customers: readonly Polled[]) {
+  function requestsAtStart({ streams, breakdowns }: Polled): number {
+    return 1 + 5 * streams.length + 2 * breakdowns.length;
+  }
+  const atStart = customers.reduce((sum, customer) => sum + requestsAtStart(customer), 0);
+  return Math.max(
+    MIN_REQUESTS_PER_SECOND,
+    Math.ceil(2 * requestsPerSecond(polling, customers)),
+    Math.min(Math.ceil(atStart / START_SECONDS), MAX_REQUESTS_PER_SECOND_AT_START),
+  );
 }
 
 /** Returns a URL in its normal form, without a slash at the end. */

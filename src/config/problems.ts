@@ -83,12 +83,12 @@ export class ProblemFormatter {
   show(value: unknown, file: YamlFile, path: Path): unknown {
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
       const shown = Object.entries(value).map(([key, inner]) => [
-        file.isWritten(key) && !this.#secrets.has(key) ? key : HIDDEN,
+        file.isWritten([...path, key], 'key') && !this.#secrets.has(key) ? key : HIDDEN,
         this.show(inner, file, [...path, key]),
       ]);
       return Object.fromEntries(shown);
     }
-    const isShown = this.#isHarmless(path) && file.isWritten(value);
+    const isShown = this.#isHarmless(path) && file.isWritten(path);
     return value === undefined || (isShown && !this.#secrets.has(value as string)) ? value : HIDDEN;
   }
 
@@ -123,7 +123,7 @@ export class ProblemFormatter {
     for (const [i, step] of path.entries()) {
       const key = String(step);
       const isId = path[i - 1] === 'branches' && /^\d{1,9}$/.test(key);
-      const isPlain = (isId || PLAIN_NAME.test(key)) && file.isWritten(key);
+      const isPlain = (isId || PLAIN_NAME.test(key)) && file.isWritten(path.slice(0, i + 1), 'key');
       if (typeof step !== 'number' && !this.#keys.has(key) && !isPlain) {
         break;
       }

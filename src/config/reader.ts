@@ -1,6 +1,7 @@
 /** Reads and validates the files of one load of a configuration, and collects problems and warnings. */
 import { createHash } from 'node:crypto';
-import { dirname, resolve } from 'node:path';
+import { glob } from 'node:fs/promises';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { closestMatch } from 'leven';
 import type { z } from 'zod';
 import { ConfigError, messageOf } from '../base/errors.ts';
@@ -14,6 +15,8 @@ import type { Path, Place, Problem } from './yaml-file.ts';
 
 const MAX_FILE_BYTES = 4 * 1_048_576;
 const MAX_SHOWN_PROBLEMS = 1_000;
+/** Files of customers that are searched or found, of all patterns together. Without a limit, `/**` takes minutes and all memory. */
+const MAX_SEARCHED_FILES = 100_000;
 
 export interface LoadResult<Config> {
   readonly config: Config;
@@ -140,6 +143,38 @@ export class ConfigReader {
   #sorted(kind: 'problems' | 'warnings'): readonly Problem[] {
     return this.#yamlFiles.flatMap((file) => file[kind].toSorted((a, b) => a.offset - b.offset));
   }
+}
+
+/**
+ * Returns the files of customers in the order of the patterns and by name, relative ones to the file of the patterns.
+ * Reports patterns that match none or too many.
+ */
+export async function findCustomerFiles(
+  file: YamlFile,
+  patterns: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  let files = 0;
+  /** `glob` asks for each file and folder below `**`, and for each folder that another part matches. */
+  function isTooMany(): boolean {
+    files += 1;
+    return files > MAX_SEARCHED_FILES;
+  }
+  for (const [i, pattern] of patterns.entries()) {
+    const names: string[] = [];
+    for await (const name of glob(pattern, { cwd: dirname(file.path), exclude: isTooMany })) {
+      if (isTooMany()) {
+        break;
+      }
+      names.push(isAbsolute(name) ? name : join(dirname(file.name), name));
+    }
+    if (names.length === 0 || files > MAX_SEARCHED_FILES) {
+      const got = files > MAX_SEARCHED_FILES ? 'more' : 'none';
+      file.add(['customer_files', i], `expected 1 to ${MAX_SEARCHED_FILES} files, got ${got}`);
+    }
+    names.toSorted().forEach((name) => found.add(name));
+  }
+  return files > MAX_SEARCHED_FILES ? new Set() : found;
 }
 
 /** Throws a ConfigError if there are problems. */

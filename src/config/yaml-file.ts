@@ -44,8 +44,6 @@ export class YamlFile {
   readonly value: unknown;
   readonly problems: Problem[] = [];
   readonly warnings: Problem[] = [];
-  /** Texts with something from the environment, trimmed. */
-  readonly #expanded = new Set<string>();
   readonly #isExposed: boolean;
   readonly #reported = new Set<string>();
   readonly #lines = new LineCounter();
@@ -112,7 +110,7 @@ export class YamlFile {
 
   /** Warns of secrets that are written in the file if everybody on the machine can read it. */
   warnOfSecrets(path: Path, secrets: string): void {
-    if (this.#isExposed && this.isWritten(this.valueAt(path))) {
+    if (this.#isExposed && this.isWritten(path)) {
       this.warn(path, `${secrets} in a file that ${EXPOSED}`);
     }
   }
@@ -120,11 +118,6 @@ export class YamlFile {
   /** Returns the part of `value` at a path; undefined if there is none. */
   valueAt(path: Path): unknown {
     return path.reduce<unknown>((outer, step) => Object(outer)[step], this.value);
-  }
-
-  /** Returns true for a value or a key that is as files and defaults have it, not from the environment. */
-  isWritten(value: unknown): boolean {
-    return ![value].flat().some((one) => this.#expanded.has(String(one).trim().normalize('NFC')));
   }
 
   /** Returns the node at a path, behind aliases, and its key. What is missing has the node of its container. */
@@ -155,6 +148,13 @@ export class YamlFile {
     const { node, isMissing } = this.#find(path);
     const isQuotable = isScalar(node) && node.anchor === undefined && !isMissing;
     return isQuotable ? this.text.slice(...this.#locate(path)) : undefined;
+  }
+
+  /** Returns true for a value or a key that is as the file or a default has it, not from the environment. */
+  isWritten(path: Path, part?: 'key'): boolean {
+    const { node, key } = this.#find(path);
+    const isDefault = part === 'key' ? key === undefined : isMap(node);
+    return isDefault || !this.text.slice(...this.#locate(path, part)).includes('${');
   }
 
   /** Returns true if a text without quotes ends at a `#` after a blank that begins no usual comment. */
@@ -203,7 +203,7 @@ export class YamlFile {
   /** Returns a text with the environment's values for `${NAME}`, not expanded again, and `${` for `$${`. */
   #expand({ source, range }: Scalar.Parsed, path: Path, env: NodeJS.ProcessEnv): string {
     const pattern = /\$\$\{|\$\{([^}]*)(\}?)/g;
-    const text = source.replaceAll(pattern, (whole, name: string, end: string) => {
+    return source.replaceAll(pattern, (whole, name: string, end: string) => {
       if (whole === '$${') {
         return '${';
       }
@@ -219,9 +219,5 @@ export class YamlFile {
       }
       return value ?? '';
     });
-    if (text !== source) {
-      this.#expanded.add(text.trim().normalize('NFC'));
-    }
-    return text;
   }
 }

@@ -162,6 +162,11 @@ test.each([
   [configWith({}), 0o640, []],
   [configWith({}).replace(SECRET, '${SECRET}'), 0o644, []],
   [
+    configWith({ customer: 'labels: { a: "${SECRET}" }' }),
+    0o644,
+    ['7:20: customers[0].client_secret'],
+  ],
+  [
     configWith({ service: 'proxy_url: http://me:it@proxy' }).replace(SECRET, '${SECRET}'),
     0o644,
     ['4:14: service.proxy_url'],

@@ -1,6 +1,6 @@
 /** The limit on requests: what customers need, its default, and the least that may be given. */
 import { expect, test } from 'vitest';
-import { requestsPerSecond } from '../../src/config/request-limit.ts';
+import { requestsPerSecond } from '../../src/config/load.ts';
 import { configWith, load } from './folder.ts';
 
 test.each([
