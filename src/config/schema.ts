@@ -12,6 +12,8 @@ const RESERVED_LABELS: readonly string[] = ['customer', 'timezone', 'job', 'inst
 const HOURS_SYNTAX =
   "expected OpenStreetMap's syntax, with ; between rules, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00";
 
+type Rules = z.core.$RefinementCtx;
+
 export type ConfigFile = z.output<ReturnType<typeof createConfigSchema>>;
 export type CustomerEntry = z.output<ReturnType<typeof customerKeys>>;
 
@@ -161,12 +163,7 @@ function nameAlone(branch: unknown): unknown {
 }
 
 /** Adds the problem of a rule. Where the value at its path must not be shown, `unquoted` is the message. */
-function add(
-  rules: z.core.$RefinementCtx,
-  path: string[],
-  message: string,
-  unquoted?: string,
-): void {
+function add(rules: Rules, path: string[], message: string, unquoted?: string): void {
   rules.addIssue({ code: 'custom', path, message, params: { unquoted } });
 }
 

@@ -1,7 +1,7 @@
 /** Parses a YAML file: its values as text, the place of each, and what is wrong with it. */
 import { resolve } from 'node:path';
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import type { Document, Node, Scalar, YAMLMap } from 'yaml';
+import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
+import type { Alias, Document, Node, Scalar, YAMLMap } from 'yaml';
 import type { FileContent } from '../base/files.ts';
 import { EXPOSED, isExposed } from './credentials.ts';
 
@@ -48,6 +48,9 @@ export class YamlFile {
   readonly #reported = new Set<string>();
   readonly #lines = new LineCounter();
   readonly #document: Document;
+  readonly #anchors = new Map<string, Node>();
+  /** Its own method searches the whole document each time. */
+  readonly #targets = new Map<Alias, Node | undefined>();
 
   /** `content` may be the reason why the file cannot be read. */
   constructor(name: string, content: FileContent | string, env: NodeJS.ProcessEnv) {
@@ -130,7 +133,7 @@ export class YamlFile {
       if (inner === undefined) {
         return { node: node as Node, isMissing: true };
       }
-      node = isAlias(inner) ? inner.resolve(this.#document) : inner;
+      node = isAlias(inner) ? this.#targets.get(inner) : inner;
       key = pair ? pair.key : undefined;
     }
     return { node: node as Node | null, key, isMissing: false };
@@ -174,9 +177,16 @@ export class YamlFile {
 
   /** Expands the texts and keys of a node, and of all that it contains. Reports keys that are used twice. */
   #expandNode(node: unknown, path: Path, env: NodeJS.ProcessEnv): void {
-    if (isAlias(node) && node.resolve(this.#document) === undefined) {
-      this.add(path, 'unknown anchor; put a value that begins with * in quotes', node.range?.[0]);
-    } else if (isMap<Scalar.Parsed>(node)) {
+    if (isAlias(node)) {
+      const target = this.#anchors.get(node.source);
+      this.#targets.set(node, target);
+      if (target === undefined) {
+        this.add(path, 'unknown anchor; put a value that begins with * in quotes', node.range?.[0]);
+      }
+    } else if (isNode(node) && node.anchor !== undefined) {
+      this.#anchors.set(node.anchor, node);
+    }
+    if (isMap<Scalar.Parsed>(node)) {
       this.#expandMap(node, path, env);
     } else if (isSeq(node)) {
       node.items.forEach((item, i) => this.#expandNode(item, [...path, i], env));
