@@ -47,7 +47,7 @@ export class ConfigReader {
     return file;
   }
 
-  /** Returns what a part of a file says. Undefined after a problem, be it in other parts of the file. */
+  /** Returns what a part of a file says, with defaults. Undefined if it is invalid, which is a problem, or missing. */
   validate<Schema extends z.ZodType>(
     schema: Schema,
     { file, path }: Place,
@@ -74,11 +74,8 @@ export class ConfigReader {
       const isWrongText = typeof input === 'string' && code !== 'invalid_type';
       const found = quoted ?? (isWrongText ? 'another value' : typeOf(input));
       const unquoted = code === 'custom' ? (issue.params?.['unquoted'] as string) : undefined;
-      const text = (quoted === undefined ? unquoted : undefined) ?? message;
-      file.add(
-        path,
-        text.replace(FOUND, () => found),
-      );
+      const text = quoted === undefined ? (unquoted ?? message) : message;
+      file.add(path, text.split(FOUND).join(found));
     }
   }
 
