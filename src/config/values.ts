@@ -32,15 +32,15 @@ export function mapping<Type extends z.ZodObject | z.ZodRecord>(type: Type) {
 type Normalize = (text: string) => string;
 
 /**
- * Returns the type of a text, quoted or not: files have no other values. Rules of several keys are not
- * checked where it is invalid.
+ * Returns the type of a text, quoted or not: files have no other values. Where it is invalid, the rules of several
+ * keys are checked all the same, so that one problem hides no others.
  */
 export function hidden(what: string, isValid: (text: string) => boolean, normalize?: Normalize) {
   const error = expected(what);
   return z
     .string(error)
     .overwrite(normalize ?? ((text) => text))
-    .refine(isValid, { error, abort: true });
+    .refine(isValid, error);
 }
 
 /** Returns the type of a text that may be shown. */
@@ -169,11 +169,13 @@ function isTimezone(name: string): boolean {
 
 /** Returns the type of a region of HOLIDAY_REGIONS; its values are in lower case. */
 export function holidayRegion(): z.ZodString {
-  function isValid(region: string): boolean {
-    const [country = '', ...states] = region.split('-');
-    const known = HOLIDAY_REGIONS.get(country);
-    return known !== undefined && (region === country || known.includes(states.join('-')));
-  }
   const what = 'a country or country-state such as dk or de-by';
-  return shown(what, isValid, (region) => region.toLowerCase());
+  return shown(what, isHolidayRegion, (region) => region.toLowerCase());
+}
+
+/** Returns whether a text is one of HOLIDAY_REGIONS. */
+export function isHolidayRegion(region: string): boolean {
+  const [country = '', ...states] = region.split('-');
+  const known = HOLIDAY_REGIONS.get(country);
+  return known !== undefined && (region === country || known.includes(states.join('-')));
 }

@@ -104,6 +104,7 @@ test.each<Case>([
   ['customer', 'opening_hours: whenever', "9:20: customers[0].opening_hours: invalid syntax: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00 ^"],
   ['customer', 'opening_hours: "PH off"', '9:20: customers[0].opening_hours: PH needs the key holidays, as in holidays: dk ^'],
   ['customer', 'opening_hours: "PH off"\nholidays: xx', '10:15: customers[0].holidays: expected a country or country-state such as dk or de-by, got xx ^'],
+  ['customer', 'opening_hours: "PH off"\ncapacity: 0', ['9:20: customers[0].opening_hours: PH needs the key holidays, as in holidays: dk ^', '10:15: customers[0].capacity: expected an integer from 1 to 1000000, got 0 ^']],
   ['customer', 'staffed_hours: "Mo-Fr 10:00-18:00; PH off"', '9:20: customers[0].staffed_hours: PH needs the key holidays, as in holidays: dk ^'],
   ['customer', 'breakdowns: [branch]\nholidays: dk\nbranches:\n  main: { opening_hours: whenever }\n  north: { holidays: gb, opening_hours: "PH off" }', ["12:30: customers[0].branches.main.opening_hours: invalid syntax: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00", '13:45: customers[0].branches.north.opening_hours: gb has no public holidays of its own: set holidays to one of gb-eng, gb-nir, gb-sct, gb-wls']],
   ['customer', 'breakdowns: [branch]\nholidays: dk\nopening_hours: "Mo-Su 08:00-20:00; PH off"\nbranches: { north: { holidays: gb } }', '12:36: customers[0].branches.north.holidays: gb has no public holidays of its own: set holidays to one of gb-eng, gb-nir, gb-sct, gb-wls'],
