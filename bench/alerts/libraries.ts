@@ -1,15 +1,11 @@
 /** The simulated libraries of `npm run alerts:replay`: what their doors and stations count, well and with a fault. */
 import { DAY_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { seededRandom } from '../../src/base/random.ts';
-import type { Random } from '../../src/base/random.ts';
-import type { Calendar, Span } from '../../src/counting/calendar/calendar.ts';
-import { packSteps, weekdayOf as weekdayOfSpan } from '../../src/counting/rows/day-counts.ts';
-import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
 import * as simulator from '../../src/simulator/libraries.ts';
 import type { Library } from '../../src/simulator/libraries.ts';
 import { countPasses, dayTraffic } from '../../src/simulator/traffic.ts';
-import { createZones, minuteOfDay, weekdayOf } from '../../src/simulator/zone.ts';
-import { closedDays, FAULTS, ONE_DOOR, QUIET_SHARE, SHORT_DAYS } from './scenarios.ts';
+import { createZones } from '../../src/simulator/zone.ts';
+import { FAULTS, ONE_DOOR } from './scenarios.ts';
 import type { Scenario } from './scenarios.ts';
 
 /** How many a counter has counted before each minute since the start. */
@@ -25,71 +21,61 @@ export interface LibraryCounts {
 /** Monday, 5 January 2026, so that a year has both changes of the clocks, Easter and a summer. */
 export const START_MS = Date.UTC(2026, 0, 5);
 export const DAYS = 365;
-export const FAULT_DAYS = 10;
 export const END_MS = START_MS + DAYS * DAY_MS;
+export const FAULT_DAYS = 10;
 
 const { ALWAYS_OPEN, OFFICE_HOURS, OPEN_EARLY_AND_LATE } = simulator;
 const TWO_DAYS_A_WEEK = [{ weekdays: [1, 3], fromMinute: 14 * 60, toMinute: 18 * 60 }];
 const OPENINGS = [OFFICE_HOURS, OPEN_EARLY_AND_LATE, TWO_DAYS_A_WEEK, ALWAYS_OPEN];
+const ZONES = ['Europe/Copenhagen', 'America/New_York', 'Pacific/Auckland'];
 const zones = createZones();
 
-/** Draws a library, of which `share` are smaller. */
-export function drawLibrary(
-  scenario: Scenario,
-  seed: number,
-  [i, share]: readonly [number: number, share: number],
-  timezone: string,
-): Library {
-  const [smallest, largest] = scenario.visits;
-  const visitsPerDay = Math.round(smallest * (largest / smallest) ** share);
-  const opening = OPENINGS[i % OPENINGS.length] ?? ALWAYS_OPEN;
-  const given = { visitsPerDay, opening, timezone, closedDays: closedDays(scenario) };
-  return simulator.drawLibrary(seed, i + 1, given, scenario.branches === 1 ? undefined : 1);
+/** Draws a library of a customer. The higher its number, the larger it is. */
+export function drawLibrary(scenario: Scenario, seed: number, i: number): Library {
+  const { branches, visits, libraries, holidays, summer, closing } = scenario;
+  const given = {
+    visitsPerDay: Math.round(visits.from * (visits.to / visits.from) ** (i / (libraries - 1))),
+    opening: OPENINGS[i % OPENINGS.length] ?? ALWAYS_OPEN,
+    timezone: ZONES[Math.floor(i / branches) % ZONES.length] ?? 'UTC',
+    closedDays: new Set([...holidays, ...summer, ...closing]),
+  };
+  return simulator.drawLibrary(seed, i + 1, given, branches === 1 ? undefined : 1);
 }
 
 /** Returns what a library counts in the whole time. */
 export function countLibrary(scenario: Scenario, library: Library): LibraryCounts {
+  const { devices, closedDays } = library;
   const zone = zones(library.timezone);
-  const byDevice = library.devices.map(({ kind }) => ({ kind, sums: [noSums(), noSums()] }));
+  const length = (END_MS - START_MS) / MINUTE_MS + 1;
+  const sums = devices.map(() => [new Int32Array(length), new Int32Array(length)]);
   for (let day = zone.dayOf(START_MS); day <= zone.dayOf(END_MS); day++) {
     const { people, logins } = dayTraffic(onDay(scenario, library, day), zone, day);
     // A library that is always open leaves its visitors no time after closing.
-    const endMs = library.closedDays?.has(day + 1) ? zone.dayStartMs(day + 1) : Infinity;
+    const endMs = closedDays?.has(day + 1) === true ? zone.dayStartMs(day + 1) : Infinity;
     for (const pass of countPasses(library, scenario.hasLogins ? [...people, ...logins] : people)) {
-      const sums = byDevice[pass.device]?.sums[pass.people > 0 ? 0 : 1];
+      const counter = sums[pass.device]?.[pass.people > 0 ? 0 : 1] ?? new Int32Array();
       const place = Math.floor((Math.min(pass.timeMs, endMs) - START_MS) / MINUTE_MS) + 1;
-      if (sums !== undefined && place > 0 && place < sums.length) {
-        sums[place] = (sums[place] ?? 0) + Math.abs(pass.people);
+      if (place > 0 && place < length) {
+        counter[place] = (counter[place] ?? 0) + Math.abs(pass.people);
       }
     }
   }
-  for (const sums of byDevice.flatMap((one) => one.sums)) {
-    for (let i = 1; i < sums.length; i += 1) {
-      sums[i] = (sums[i] ?? 0) + (sums[i - 1] ?? 0);
-    }
+  for (const counter of sums.flat()) {
+    counter.forEach((came, i) => (counter[i] = came + (counter[i - 1] ?? 0)));
   }
-  const { door: doors = [], station = [] } = Object.groupBy(byDevice, ({ kind }) => kind);
-  const byDoor = doors.map(({ sums }) => sums);
-  return withTotals(
-    // Doors of several buildings are known by building only.
-    library.branches.length === 1 ? byDoor : [totalOf(byDoor)],
-    totalOf(station.map(({ sums }) => sums)).slice(0, 1),
-  );
+  const doors = sums.filter((_, i) => devices[i]?.kind === 'door');
+  const stations = sums.filter((_, i) => devices[i]?.kind === 'station');
+  const people = totalOf(doors);
+  // Doors of several buildings are known by building only.
+  const known = library.branches.length === 1 ? doors : [people];
+  return { doors: known, people, logins: totalOf(stations).slice(0, 1) };
 }
 
-function noSums(): Sums {
-  return new Int32Array((END_MS - START_MS) / MINUTE_MS + 1);
-}
-
-function withTotals(doors: LibraryCounts['doors'], logins: LibraryCounts['logins']): LibraryCounts {
-  return { doors, people: totalOf(doors), logins };
-}
-
-/** Returns the sums of several doors, or libraries, by counter. */
-function totalOf(all: readonly (readonly Sums[])[]): readonly Sums[] {
-  return (all[0] ?? []).map((first, counter) => {
-    const total = first.slice();
-    for (const sums of all.slice(1).map((one) => one[counter] ?? noSums())) {
+/** Returns the sums of several devices by counter. */
+function totalOf([first = [], ...others]: readonly (readonly Sums[])[]): readonly Sums[] {
+  return first.map((own, counter) => {
+    const total = own.slice();
+    for (const sums of others.flatMap((one) => one[counter] ?? [])) {
       for (let i = 0; i < total.length; i += 1) {
         total[i] = (total[i] ?? 0) + (sums[i] ?? 0);
       }
@@ -98,94 +84,64 @@ function totalOf(all: readonly (readonly Sums[])[]): readonly Sums[] {
   });
 }
 
-function onDay(scenario: Scenario, library: Library, day: number): Library {
-  const visits = library.visitsPerDay * (scenario.quiet.includes(day) ? QUIET_SHARE : 1);
-  if (!SHORT_DAYS.includes(day) || library.opening === ALWAYS_OPEN) {
-    return { ...library, visitsPerDay: visits };
+function onDay({ quiet, short }: Scenario, library: Library, day: number): Library {
+  const visitsPerDay = library.visitsPerDay * (quiet.includes(day) ? 0.4 : 1);
+  if (!short.includes(day) || library.opening === ALWAYS_OPEN) {
+    return { ...library, visitsPerDay };
   }
   const opening = library.opening
     .map((interval) => ({ ...interval, toMinute: Math.min(interval.toMinute, 14 * 60) }))
     .filter(({ fromMinute, toMinute }) => fromMinute < toMinute);
-  return { ...library, opening, visitsPerDay: visits / 2 };
+  return { ...library, opening, visitsPerDay: visitsPerDay / 2 };
 }
 
 /** Returns what is counted with a fault from an instant on. */
 export function withFault(counts: LibraryCounts, fault: string, fromMs: number): LibraryCounts {
   const random = seededRandom(fromMs / MINUTE_MS);
-  const shares = FAULTS[fault]?.counts ?? [];
-  const dead = fault === ONE_DOOR ? Math.floor(random.next() * counts.doors.length) : undefined;
-  return withTotals(
-    counts.doors.map((door, i) =>
-      dead === undefined || i === dead
-        ? door.map((sums, counter) => thinned(sums, shares[counter], fromMs, random))
-        : door.map((sums) => thinned(sums, 1, fromMs, random)),
-    ),
-    counts.logins.map((sums) => thinned(sums, shares[2], fromMs, random)),
-  );
-}
-
-/** Returns sums that grow by this share only from an instant on. */
-function thinned(sums: Sums, share = 1, fromMs: number, random: Random): Sums {
-  const all = sums.slice(0, placeOf(sums, fromMs + FAULT_DAYS * DAY_MS) + 1);
-  for (let i = placeOf(sums, fromMs) + 1; share < 1 && i < all.length; i += 1) {
-    let sum = all[i - 1] ?? 0;
-    for (let came = (sums[i] ?? 0) - (sums[i - 1] ?? 0); came > 0; came -= 1) {
-      sum += random.next() < share ? 1 : 0;
+  const [shares] = FAULTS[fault] ?? [[]];
+  const one = fault === ONE_DOOR ? Math.floor(random.next() * counts.doors.length) : undefined;
+  function thinned(sums: Sums, share = 1): Sums {
+    const all = sums.slice(0, placeOf(sums, fromMs + FAULT_DAYS * DAY_MS) + 1);
+    for (let i = placeOf(sums, fromMs) + 1; share < 1 && i < all.length; i += 1) {
+      all[i] = all[i - 1] ?? 0;
+      for (let came = (sums[i] ?? 0) - (sums[i - 1] ?? 0); came > 0; came -= 1) {
+        all[i] = (all[i] ?? 0) + (random.next() < share ? 1 : 0);
+      }
     }
-    all[i] = sum;
+    return all;
   }
-  return all;
+  const doors = counts.doors.map((door, i) =>
+    door.map((sums, counter) => thinned(sums, (one ?? i) === i ? shares[counter] : 1)),
+  );
+  const logins = counts.logins.map((sums) => thinned(sums, shares[2]));
+  return { doors, people: totalOf(doors), logins };
 }
 
 /** Returns how many came between two instants. */
-export function between(sums: Sums, fromMs: number, toMs: number): number {
-  return (sums[placeOf(sums, toMs)] ?? 0) - (sums[placeOf(sums, fromMs)] ?? 0);
+export function between(counters: readonly Sums[], fromMs: number, toMs: number): number {
+  let came = 0;
+  for (const sums of counters) {
+    came += (sums[placeOf(sums, toMs)] ?? 0) - (sums[placeOf(sums, fromMs)] ?? 0);
+  }
+  return came;
 }
 
-/** Returns the start of the newest minute before an instant that counted anybody; undefined if there is none. */
-export function lastCount(sums: Sums, beforeMs: number): number | undefined {
-  let high = placeOf(sums, beforeMs);
-  const sum = sums[high] ?? 0;
-  let width = 1;
-  while (sums[high - width] === sum) {
-    width *= 2;
-  }
-  let low = Math.max(0, high - width);
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    [low, high] = sums[middle] === sum ? [low, middle] : [middle + 1, high];
-  }
-  return low === 0 ? undefined : START_MS + (low - 1) * MINUTE_MS;
+/** Returns the start of the newest minute before an instant that counted anybody; -Infinity if there is none. */
+export function lastCount(counters: readonly Sums[], beforeMs: number): number {
+  const lastMs = counters.map((sums) => {
+    let high = placeOf(sums, beforeMs);
+    const sum = sums[high];
+    let width = 1;
+    for (; sums[high - width] === sum; width *= 2);
+    for (let low = Math.max(0, high - width); low < high;) {
+      const middle = (low + high) >> 1;
+      [low, high] = sums[middle] === sum ? [low, middle] : [middle + 1, high];
+    }
+    return high === 0 ? -Infinity : START_MS + (high - 1) * MINUTE_MS;
+  });
+  return Math.max(...lastMs);
 }
 
 function placeOf({ length }: Sums, atMs: number): number {
   return Math.min(length - 1, Math.max(0, Math.floor((atMs - START_MS) / MINUTE_MS)));
-}
-
-/** Returns the counts of a day by step, until an instant. */
-export function countsOfDay(
-  calendar: Calendar,
-  day: Span,
-  sums: readonly Sums[],
-  stepMs: number,
-  untilMs = day.endMs,
-): DayCounts {
-  const length = Math.ceil((day.endMs - day.startMs) / stepMs);
-  const steps = sums.map((one) => {
-    const counts = new Float64Array(length);
-    for (let i = 0; i < length; i += 1) {
-      const fromMs = day.startMs + i * stepMs;
-      counts[i] = fromMs < untilMs ? between(one, fromMs, Math.min(untilMs, fromMs + stepMs)) : 0;
-    }
-    return counts;
-  });
-  const weekday = weekdayOfSpan(calendar, day);
-  return { day, weekday, stepMs, before: sums.map(() => 0), ...packSteps(steps) };
-}
-
-export function isOpenAt({ closedDays: off, opening, timezone }: Library, atMs: number): boolean {
-  const day = zones(timezone).dayOf(atMs);
-  const minute = minuteOfDay(zones(timezone), atMs);
-  const interval = simulator.openInterval(opening, weekdayOf(day), minute);
-  return interval !== undefined && off?.has(day) !== true;
 }
