@@ -9,7 +9,6 @@ export interface StartOptions {
   readonly nodeFlags?: readonly string[];
   /** Whether messages can be sent to it. */
   readonly ipc?: boolean;
-  readonly cwd?: string;
 }
 
 const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/bench', import.meta.url));
@@ -28,7 +27,6 @@ export class Program {
   private constructor(command: string, args: readonly string[], options: StartOptions) {
     this.#child = spawn(command, args, {
       stdio: options.ipc === true ? ['pipe', 'pipe', 'pipe', 'ipc'] : ['pipe', 'pipe', 'pipe'],
-      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
       // What is not compiled anew holds no compiler in memory; the daemon does so by itself.
       env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE },
     });

@@ -3,15 +3,11 @@
  * and prints a table of each. A bar that is missed is shown there; the exit status is 0 whenever all
  * was measured.
  */
+import { readFileSync } from 'node:fs';
+import { cpus, totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
-import {
-  LONG_BRANCHES,
-  measureBranches,
-  measureDayStart,
-  USUAL_BRANCHES,
-} from './branches/measure.ts';
-import { machineText } from './machine.ts';
-import type { Measured } from './measured.ts';
+import { measureBranches, measureDayStart } from './branches/measure.ts';
+import type { Measured, Progress } from './measured.ts';
 import { measureContainer } from './memory/container.ts';
 import { measureMemory } from './memory/measure.ts';
 import { measureOccupancy } from './occupancy/measure.ts';
@@ -22,13 +18,7 @@ import { measureScrape } from './scrape.ts';
 import { measureStart } from './start/measure.ts';
 import { measureFirstValues } from './start/values.ts';
 import { tableOf, writeResult } from './table.ts';
-import {
-  LONG_TRAFFIC,
-  measureDelay,
-  measureFirstMinute,
-  measureTraffic,
-  USUAL_TRAFFIC,
-} from './traffic/measure.ts';
+import { measureDelay, measureFirstMinute, measureTraffic } from './traffic/measure.ts';
 
 const { values } = parseArgs({
   options: {
@@ -41,7 +31,7 @@ const { values } = parseArgs({
   },
 });
 
-type Measure = (progress: (line: string) => void) => Promise<readonly Measured[]>;
+type Measure = (progress: Progress) => Promise<readonly Measured[]>;
 
 const PARTS: Readonly<Record<string, Measure>> = {
   // First, because it fails at once where no memory cgroup can be made.
@@ -50,11 +40,11 @@ const PARTS: Readonly<Record<string, Measure>> = {
   start: measureStart,
   values: measureFirstValues,
   reload: measureReload,
-  traffic: (progress) => measureTraffic(progress, values.full ? LONG_TRAFFIC : USUAL_TRAFFIC),
+  traffic: (progress) => measureTraffic(progress, values.full ? 600 : undefined),
   'delay of the event loop': measureDelay,
   'first minute': measureFirstMinute,
-  branches: (progress) => measureBranches(progress, values.full ? LONG_BRANCHES : USUAL_BRANCHES),
-  'branches when a day starts': (progress) => measureDayStart(progress, USUAL_BRANCHES),
+  branches: (progress) => measureBranches(progress, values.full),
+  'branches when a day starts': measureDayStart,
   // No time is measured in these two, so that they share the machine.
   'memory and requests': async (progress) =>
     (await Promise.all([measureMemory(progress), measureRequests(progress)])).flat(),
@@ -92,4 +82,22 @@ function report(document: string, table: string, where: string): void {
 function print(line: string): void {
   const seconds = ((performance.now() - startMs) / 1_000).toFixed(0).padStart(4);
   process.stderr.write(`${seconds} s  ${line}\n`);
+}
+
+/** One line: the processor, its cores, the memory, the system and the version of Node. */
+function machineText(): string {
+  const processors = cpus();
+  const model = processors[0]?.model.trim() ?? 'unknown processor';
+  const gib = Math.round(totalmem() / 2 ** 30);
+  return `${model}, ${processors.length} cores, ${gib} GiB, ${systemName()}, Node ${process.version}`;
+}
+
+function systemName(): string {
+  try {
+    return (
+      /^PRETTY_NAME="?([^"\n]+)/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'Linux'
+    );
+  } catch {
+    return process.platform;
+  }
 }

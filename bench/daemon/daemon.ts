@@ -1,5 +1,7 @@
 /** The daemon as its users start it, with a probe in its event loop, and the service that it polls. */
-import { get } from 'node:http';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { HEAP_FLAGS, Program } from '../processes.ts';
 import type { ServiceState } from '../service/request-counter.ts';
 import { afternoonZone, temporaryFolder, writeConfiguration } from './configuration.ts';
@@ -109,52 +111,54 @@ export class BenchService {
     return new BenchService(program, await program.says(/^(http\S+)$/m));
   }
 
-  async state(): Promise<ServiceState> {
-    return this.#request('state');
-  }
-
-  /** Keeps the responses of a piece of time; each is at `/bench/replay?number=` afterwards. */
-  async record(): Promise<ServiceState> {
-    return this.#request('record');
-  }
-
-  async stopRecording(): Promise<ServiceState> {
-    return this.#request('stop-recording');
+  /** `record` keeps the responses of a piece of time; each is at `/bench/replay?number=` afterwards. */
+  async state(order: 'state' | 'record' | 'stop-recording' = 'state'): Promise<ServiceState> {
+    const { body } = await fetched(`${this.url}/bench/${order}`);
+    return JSON.parse(body.toString()) as ServiceState;
   }
 
   async stop(): Promise<void> {
     await this.#program.stop();
   }
-
-  async #request(what: string): Promise<ServiceState> {
-    const { body } = await fetched(`${this.url}/bench/${what}`);
-    return JSON.parse(body.toString()) as ServiceState;
-  }
 }
 
-/** A GET to its end, the body as it came. */
+interface RequestOptions {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly content?: Buffer;
+}
+
+/** A request to its end, the body as it came. Throws unless the status is 200. */
 export async function fetched(
   url: string,
-  headers: Readonly<Record<string, string>> = {},
+  { method = 'GET', headers = {}, content }: RequestOptions = {},
 ): Promise<{ readonly body: Buffer; readonly ms: number }> {
   const startMs = performance.now();
-  return new Promise((resolve, reject) => {
-    get(url, { headers }, (response) => {
-      const chunks: Buffer[] = [];
-      response
-        .on('data', (chunk: Buffer) => chunks.push(chunk))
-        .on('end', () => {
-          resolve({ body: Buffer.concat(chunks), ms: performance.now() - startMs });
-        })
-        .on('error', reject);
-    }).on('error', reject);
-  });
+  const sent = request(url, { method, headers }).end(content);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) {
+    chunks.push(chunk as Buffer);
+  }
+  const body = Buffer.concat(chunks);
+  if (response.statusCode !== 200) {
+    throw new Error(`${method} ${url} ended with status ${response.statusCode}: ${String(body)}`);
+  }
+  return { body, ms: performance.now() - startMs };
 }
 
 /** As Prometheus scrapes. */
 export async function scrape(url: string): Promise<{ readonly body: Buffer; readonly ms: number }> {
-  return fetched(`${url}/metrics`, {
-    accept: 'text/plain;version=0.0.4',
-    'accept-encoding': 'gzip',
-  });
+  const accept = 'text/plain;version=0.0.4';
+  return fetched(`${url}/metrics`, { headers: { accept, 'accept-encoding': 'gzip' } });
+}
+
+/** Returns the exposition as text. */
+export async function metricsOf(url: string): Promise<string> {
+  return (await fetched(`${url}/metrics`)).body.toString();
+}
+
+/** Returns how many series a family has. */
+export function seriesOf(text: string, family: string): number {
+  return text.split(`\n${family}{`).length - 1;
 }

@@ -8,7 +8,6 @@ import { READINGS } from '../../src/polling/reading.ts';
 
 export interface LoopDelay {
   readonly longestMs: number;
-  readonly p99Ms: number;
 }
 
 const RESOLUTION_MS = 5;
@@ -25,7 +24,7 @@ process.on('message', (message) => {
   if (message !== 'report' && message !== 'hurry') {
     return;
   }
-  const report: LoopDelay = { longestMs: delay.max / 1e6, p99Ms: delay.percentile(99) / 1e6 };
+  const report: LoopDelay = { longestMs: delay.max / 1e6 };
   delay.reset();
   process.send?.(report);
 });

@@ -7,7 +7,8 @@ import { existsSync, mkdtempSync, rmdirSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afternoonZone, temporaryFolder, writeConfiguration } from '../daemon/configuration.ts';
 import { BenchService, daemonFlags, scrape } from '../daemon/daemon.ts';
-import type { Measured } from '../measured.ts';
+import { barOf } from '../measured.ts';
+import type { Measured, Progress } from '../measured.ts';
 import { Program, wait } from '../processes.ts';
 
 const CUSTOMERS = 5;
@@ -16,9 +17,7 @@ const SECONDS = 60;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const CGROUPS = '/sys/fs/cgroup';
 
-export async function measureContainer(
-  progress: (line: string) => void,
-): Promise<readonly Measured[]> {
+export async function measureContainer(progress: Progress): Promise<readonly Measured[]> {
   const cgroup = makeCgroup();
   execFileSync('npm', ['run', '--silent', 'build'], { cwd: ROOT });
   const timezone = afternoonZone(Date.now());
@@ -34,15 +33,9 @@ export async function measureContainer(
       progress(`container: ${String(error)}`);
       return Infinity;
     });
-    return [
-      {
-        bar: `Anonymous memory of ${CUSTOMERS} customers in a container of ${LIMIT_MIB} MiB, the most in ${SECONDS} s`,
-        ours: Number.isFinite(peakMiB) ? `${peakMiB.toFixed(0)} MiB` : 'killed',
-        peer: '–',
-        value: peakMiB,
-        limit: LIMIT_MIB,
-      },
-    ];
+    const bar = `Anonymous memory of ${CUSTOMERS} customers in a container of ${LIMIT_MIB} MiB, the most in ${SECONDS} s`;
+    const row = barOf(bar, peakMiB, ' MiB', LIMIT_MIB);
+    return [peakMiB < Infinity ? row : { ...row, ours: 'killed' }];
   } finally {
     await Promise.all([daemon.stop(), service.stop()]);
     rmdirSync(cgroup);

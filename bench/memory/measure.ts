@@ -4,79 +4,60 @@
  * and again, and all streams are polled for some minutes in between. High-water marks are not written: a quarter of
  * a million writes would take hours, too.
  */
-import { scrape, fetched } from '../daemon/daemon.ts';
+import { metricsOf, scrape } from '../daemon/daemon.ts';
 import { temporaryFolder, writeConfiguration } from '../daemon/configuration.ts';
-import type { Measured } from '../measured.ts';
+import { ratioBar } from '../measured.ts';
+import type { Measured, Progress } from '../measured.ts';
 import { HEAP_FLAGS, medianOf, Program } from '../processes.ts';
 import { customersOnly, installPushgateway, push, startPushgateway } from './pushgateway.ts';
 
-export interface MemorySettings {
-  readonly customers: number;
-  readonly hourMinutes: number;
-  readonly days: number;
-  readonly daysAsleep: number;
-  readonly minutesAwake: number;
-  readonly settleMinutes: number;
-}
-
-const USUAL_MEMORY: MemorySettings = {
-  customers: 10_000,
-  hourMinutes: 60,
-  days: 30,
-  daysAsleep: 5,
-  minutesAwake: 2,
-  settleMinutes: 10,
-};
-
+const CUSTOMERS = 10_000;
+const HOUR_MINUTES = 60;
+const DAYS = 30;
+const DAYS_ASLEEP = 5;
+const MINUTES_AWAKE = 2;
+const SETTLE_MINUTES = 10;
 const MINUTE_MS = 60_000;
 const DAY_MS = 1_440 * MINUTE_MS;
 
-type Progress = (line: string) => void;
-
-export async function measureMemory(
-  progress: Progress,
-  settings: MemorySettings = USUAL_MEMORY,
-): Promise<readonly Measured[]> {
+export async function measureMemory(progress: Progress): Promise<readonly Measured[]> {
   installPushgateway(progress);
-  const { customers, hourMinutes, days, daysAsleep, minutesAwake, settleMinutes } = settings;
   using folder = temporaryFolder();
   const file = writeConfiguration(folder.path, {
-    customers,
+    customers: CUSTOMERS,
     serviceUrl: 'http://127.0.0.1:1',
     timezone: 'Europe/Copenhagen',
-    maxRequestsPerSecond: Math.max(10, customers),
+    maxRequestsPerSecond: CUSTOMERS,
   });
   await compileOnce(file);
   const daemon = startSimulated(file);
   try {
     const url = await daemon.says(/^(http\S+)$/m);
-    const afterHour = await pollEveryMinute(daemon, url, hourMinutes, progress);
+    const afterHour = await pollEveryMinute(daemon, url, HOUR_MINUTES, progress);
     const liveAfterHour = await daemon.ask<number>('live');
-    const series = customersOnly((await fetched(`${url}/metrics`)).body);
-    for (let day = daysAsleep; day <= days; day += daysAsleep) {
-      await daemon.ask(`jump ${daysAsleep * DAY_MS}`);
-      await pollEveryMinute(daemon, url, minutesAwake, progress);
+    const series = customersOnly(await metricsOf(url));
+    for (let day = DAYS_ASLEEP; day <= DAYS; day += DAYS_ASLEEP) {
+      await daemon.ask(`jump ${DAYS_ASLEEP * DAY_MS}`);
+      await pollEveryMinute(daemon, url, MINUTES_AWAKE, progress);
       progress(`memory: ${day} simulated days, ${daemon.rssMiB().toFixed(0)} MiB`);
     }
-    await pollEveryMinute(daemon, url, settleMinutes, progress);
+    await pollEveryMinute(daemon, url, SETTLE_MINUTES, progress);
     const liveAfterDays = await daemon.ask<number>('live');
-    const peer = await pushgatewayMiB(series, hourMinutes);
+    const peer = await pushgatewayMiB(series, HOUR_MINUTES);
     progress(`memory: pushgateway ${peer.toFixed(0)} MiB`);
     return [
-      {
-        bar: `Memory (RSS) of ${customers} customers after ${hourMinutes} simulated minutes; peer: pushgateway`,
-        ours: `${afterHour.toFixed(0)} MiB`,
-        peer: `${peer.toFixed(0)} MiB`,
-        value: afterHour / peer,
-        limit: 1.3,
-      },
-      {
-        bar: `Memory in use after a collection, ${days} more simulated days later; peer: before them`,
-        ours: `${liveAfterDays.toFixed(0)} MiB`,
-        peer: `${liveAfterHour.toFixed(0)} MiB`,
-        value: liveAfterDays / liveAfterHour,
-        limit: 1.02,
-      },
+      ratioBar(
+        `Memory (RSS) of ${CUSTOMERS} customers after ${HOUR_MINUTES} simulated minutes; peer: pushgateway`,
+        [afterHour, peer],
+        ' MiB',
+        1.3,
+      ),
+      ratioBar(
+        `Memory in use after a collection, ${DAYS} more simulated days later; peer: before them`,
+        [liveAfterDays, liveAfterHour],
+        ' MiB',
+        1.02,
+      ),
     ];
   } finally {
     await daemon.stop();

@@ -1,14 +1,14 @@
 /** Debian's prometheus-pushgateway with the customers' series of the exporter in one group. */
 import { spawnSync } from 'node:child_process';
-import { request } from 'node:http';
-import { fetched } from '../daemon/daemon.ts';
-import { Program, wait } from '../processes.ts';
 import { freePort } from '../free-port.ts';
+import { fetched } from '../daemon/daemon.ts';
+import type { Progress } from '../measured.ts';
+import { Program, wait } from '../processes.ts';
 
 const PUSHGATEWAY = 'prometheus-pushgateway';
 
 /** Installs it where it is not there. Throws an Error that says what to do where that cannot be done. */
-export function installPushgateway(progress: (line: string) => void): void {
+export function installPushgateway(progress: Progress): void {
   if (spawnSync(PUSHGATEWAY, ['--version']).error === undefined) {
     return;
   }
@@ -49,24 +49,13 @@ export async function startPushgateway(): Promise<Pushgateway> {
 }
 
 /** Replaces the group whole, as who pushes does. */
-export async function push({ url }: Pushgateway, text: Buffer): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    const sent = request(`${url}/metrics/job/library`, { method: 'PUT' }, (response) => {
-      response.resume().on('end', () => {
-        if (response.statusCode === 200) {
-          resolve();
-        } else {
-          reject(new Error(`${PUSHGATEWAY} refused the series with status ${response.statusCode}`));
-        }
-      });
-    });
-    sent.on('error', reject).end(text);
-  });
+export async function push({ url }: Pushgateway, content: Buffer): Promise<void> {
+  await fetched(`${url}/metrics/job/library`, { method: 'PUT', content });
 }
 
 /** The families of the customers in an exposition: it has process and Go metrics of its own. */
-export function customersOnly(exposition: Buffer): Buffer {
-  const lines = exposition.toString().split('\n');
+export function customersOnly(exposition: string): Buffer {
+  const lines = exposition.split('\n');
   const kept = lines.filter((line) => /^(?:# \w+ )?library_(?!exporter_)/.test(line));
   return Buffer.from(`${kept.join('\n')}\n`);
 }

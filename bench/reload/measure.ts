@@ -1,62 +1,36 @@
 /** How long a reload of many customers keeps the event loop from everything else. */
-import { request } from 'node:http';
-import { loopDelayOf, scrape, startPolledDaemon } from '../daemon/daemon.ts';
+import { fetched, loopDelayOf, scrape, startPolledDaemon } from '../daemon/daemon.ts';
 import type { ConfigurationSettings } from '../daemon/configuration.ts';
 import type { PolledDaemon } from '../daemon/daemon.ts';
-import type { Measured } from '../measured.ts';
+import { barOf } from '../measured.ts';
+import type { Measured, Progress } from '../measured.ts';
 import { medianOf, wait } from '../processes.ts';
 
-export interface ReloadSettings {
-  readonly customers: number;
-  readonly customersPerFile: number;
-  readonly maxRequestsPerSecond: number;
-  readonly times: number;
-}
-
-const USUAL_RELOAD: ReloadSettings = {
-  customers: 10_000,
-  customersPerFile: 100,
-  maxRequestsPerSecond: 1_000,
-  times: 5,
-};
-
+const CUSTOMERS = 10_000;
+const PER_FILE = 100;
+const TIMES = 5;
 const MAX_DELAY_MS = 500;
 
-export async function measureReload(
-  progress: (line: string) => void,
-  settings: ReloadSettings = USUAL_RELOAD,
-): Promise<readonly Measured[]> {
-  const { customers, customersPerFile, times } = settings;
-  const polled = await startPolledDaemon(settings);
+export async function measureReload(progress: Progress): Promise<readonly Measured[]> {
+  const polled = await startPolledDaemon({ customers: CUSTOMERS, maxRequestsPerSecond: 1_000 });
   try {
     // A first poll that fails is not counted as one.
-    while ((await polled.service.state()).baselines < 0.99 * 2 * customers) {
+    while ((await polled.service.state()).baselines < 0.99 * 2 * CUSTOMERS) {
       await wait(200);
     }
     const rows: Measured[] = [];
-    for (const [where, layout] of [
-      ['in one file', {}],
-      [`in files of ${customersPerFile}`, { customersPerFile }],
+    for (const [where, customersPerFile] of [
+      ['in one file', CUSTOMERS],
+      [`in files of ${PER_FILE}`, PER_FILE],
     ] as const) {
-      const reloads: Reload[] = [];
-      for (let i = 0; i < times; i += 1) {
+      const delaysMs: number[] = [];
+      for (let i = 0; i < TIMES; i += 1) {
         // Each reload changes every customer.
-        const reload = await reloadOnce(polled, { ...layout, smallestCapacity: 101 + i });
-        reloads.push(reload);
-        const { longestMs, seconds } = reload;
-        progress(
-          `reload ${i + 1}/${times}, ${where}: ${seconds.toFixed(1)} s, event loop ` +
-            `${longestMs.toFixed(0)} ms at the longest, ${polled.daemon.rssMiB().toFixed(0)} MiB`,
-        );
+        delaysMs.push(await reloadOnce(polled, { customersPerFile, smallestCapacity: 101 + i }));
+        progress(`reload ${i + 1}/${TIMES}, ${where}: event loop ${delaysMs[i]?.toFixed(0)} ms`);
       }
-      const value = medianOf(reloads.map(({ longestMs }) => longestMs));
-      rows.push({
-        bar: `Longest delay of the event loop at a reload of ${customers} customers ${where}, median of ${times}`,
-        ours: `${value.toFixed(0)} ms`,
-        peer: '–',
-        value,
-        limit: MAX_DELAY_MS,
-      });
+      const bar = `Longest delay of the event loop at a reload of ${CUSTOMERS} customers ${where}, median of ${TIMES}`;
+      rows.push(barOf(bar, medianOf(delaysMs), ' ms', MAX_DELAY_MS));
     }
     return rows;
   } finally {
@@ -64,35 +38,15 @@ export async function measureReload(
   }
 }
 
-interface Reload {
-  readonly longestMs: number;
-  readonly seconds: number;
-}
-
 async function reloadOnce(
   { configure, daemon, url }: PolledDaemon,
   changes: Partial<ConfigurationSettings>,
-): Promise<Reload> {
+): Promise<number> {
   configure(changes);
   await loopDelayOf(daemon);
   await wait(100);
-  const startMs = performance.now();
-  const status = await post(`${url}/-/reload`);
-  const seconds = (performance.now() - startMs) / 1_000;
-  if (status !== 200) {
-    throw new Error(`the reload ended with status ${status}`);
-  }
+  await fetched(`${url}/-/reload`, { method: 'POST' });
   await scrape(url);
   await wait(100);
-  return { seconds, longestMs: (await loopDelayOf(daemon)).longestMs };
-}
-
-async function post(url: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    request(url, { method: 'POST' }, (response) => {
-      response.resume().on('end', () => resolve(response.statusCode ?? 0));
-    })
-      .on('error', reject)
-      .end();
-  });
+  return (await loopDelayOf(daemon)).longestMs;
 }

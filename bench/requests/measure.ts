@@ -17,16 +17,12 @@ import {
   toResponse,
   toSimulated,
 } from '../../test/support/exporter-process.ts';
-import type { Measured } from '../measured.ts';
+import { barOf } from '../measured.ts';
+import type { Measured, Progress } from '../measured.ts';
 import { medianOf, wait } from '../processes.ts';
 
-export interface RequestsSettings {
-  readonly customers: number;
-  readonly hours: number;
-}
-
-const USUAL_REQUESTS: RequestsSettings = { customers: 20, hours: 24 };
-
+const CUSTOMERS = 20;
+const HOURS = 24;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const INTERVAL_MS = MINUTE_MS;
@@ -44,53 +40,39 @@ const CONVENTIONS: Readonly<Record<string, Conventions>> = {
   'minutes without counts listed': { ...plainConventions, emptyBuckets: 'listed' },
 };
 
-export async function measureRequests(
-  progress: (line: string) => void,
-  settings: RequestsSettings = USUAL_REQUESTS,
-): Promise<readonly Measured[]> {
-  const { customers, hours } = settings;
+export async function measureRequests(progress: Progress): Promise<readonly Measured[]> {
   const rows: Measured[] = [];
+  const perHour = CUSTOMERS * (HOUR_MS / INTERVAL_MS);
+  const subject = `a customer and interval, two streams, ${CUSTOMERS} customers`;
   for (const [name, conventions] of Object.entries(CONVENTIONS)) {
-    const day = await simulate(conventions, settings);
-    const perHour = customers * (HOUR_MS / INTERVAL_MS);
-    const atRest = medianOf(day.requestsByHour) / perHour;
+    const day = await simulate(conventions);
     const atDayStart = (day.requestsByHour[DAY_START_HOUR] ?? NaN) / perHour;
-    const ofPast = day.requestsOfPast / customers;
-    const kib = medianOf(day.bytes) / 1_024;
-    progress(
-      `requests, ${name}: ${atRest.toFixed(3)} an interval, ${atDayStart.toFixed(3)} when a day starts, ` +
-        `${ofPast.toFixed(2)} of the past, ${kib.toFixed(2)} KiB`,
-    );
-    const subject = `a customer and interval, two streams, ${customers} customers`;
     rows.push(
-      {
-        bar: `Requests ${subject}, median of ${hours} simulated hours, ${name}`,
-        ours: atRest.toFixed(3),
-        peer: '–',
-        value: atRest,
-        limit: 2.2,
-      },
-      {
-        bar: `Requests ${subject}, in the hour in which a day starts, ${name}`,
-        ours: atDayStart.toFixed(3),
-        peer: '–',
-        value: atDayStart,
-        limit: 2.5,
-      },
-      {
-        bar: `Requests of the past a customer and night, nothing changed, ${name}`,
-        ours: ofPast.toFixed(2),
-        peer: '–',
-        value: ofPast,
-        limit: 3,
-      },
-      {
-        bar: `Bytes of a response, median, ${name}`,
-        ours: `${kib.toFixed(2)} KiB`,
-        peer: '–',
-        value: kib,
-        limit: 3,
-      },
+      barOf(
+        `Requests ${subject}, median of ${HOURS} simulated hours, ${name}`,
+        medianOf(day.requestsByHour) / perHour,
+        '.3',
+        2.2,
+      ),
+      barOf(
+        `Requests ${subject}, in the hour in which a day starts, ${name}`,
+        atDayStart,
+        '.3',
+        2.5,
+      ),
+      barOf(
+        `Requests of the past a customer and night, nothing changed, ${name}`,
+        day.requestsOfPast / CUSTOMERS,
+        '.2',
+        3,
+      ),
+      barOf(`Bytes of a response, median, ${name}`, medianOf(day.bytes) / 1_024, '.2 KiB', 3),
+    );
+    progress(
+      `requests, ${name}: ${rows
+        .slice(-4)
+        .map(({ ours }) => ours)
+        .join(', ')}`,
     );
   }
   return rows;
@@ -103,17 +85,14 @@ interface SimulatedDay {
   readonly bytes: readonly number[];
 }
 
-async function simulate(
-  conventions: Conventions,
-  { customers, hours }: RequestsSettings,
-): Promise<SimulatedDay> {
+async function simulate(conventions: Conventions): Promise<SimulatedDay> {
   const virtual = new VirtualClock(START_MS);
   const service = createSimulatedService({
     seed: SEED,
     conventions,
     clock: virtual,
     historyMs: 12 * 24 * HOUR_MS,
-    customers: Array.from({ length: customers }, (_, i) => ({
+    customers: Array.from({ length: CUSTOMERS }, (_, i) => ({
       clientId: `client-${i}`,
       clientSecret: `secret-${i}`,
       library: { ...drawLibrary(SEED, 1_001 + i, { name: `library-${i}` }), timezone: TIMEZONE },
@@ -150,7 +129,7 @@ async function simulate(
   requestsOfPast = 0;
   bytes.length = 0;
   const requestsByHour: number[] = [];
-  for (let hour = 0; hour < hours; hour += 1) {
+  for (let hour = 0; hour < HOURS; hour += 1) {
     requests = 0;
     await virtual.advance(HOUR_MS);
     requestsByHour.push(requests);

@@ -90,4 +90,4 @@ process.on('message', (message) => {
   }
   process.send?.('done');
 });
-process.send?.({ url });
+process.stdout.write(`${url}\n`);

@@ -28,6 +28,6 @@ process.on('message', (text) => {
   fill(String(text));
   server.listen(0, '127.0.0.1', () => {
     const { port } = server.address() as AddressInfo;
-    process.send?.({ url: `http://127.0.0.1:${port}` });
+    process.send?.(`http://127.0.0.1:${port}`);
   });
 });

@@ -14,8 +14,6 @@ export interface ServiceState {
   readonly lastBaselineMs: number;
   /** Responses that {@link RequestCounter.recorded} has. */
   readonly recorded: number;
-  /** Of those, the median of their bytes. */
-  readonly medianBytes: number;
 }
 
 interface StreamRequests {
@@ -87,7 +85,6 @@ export class RequestCounter {
   }
 
   get state(): ServiceState {
-    const bytes = this.#recorded.map(({ length }) => length).toSorted((a, b) => a - b);
     return {
       requests: this.requests,
       tokens: this.tokens,
@@ -95,8 +92,7 @@ export class RequestCounter {
       mostRequestsOfABaseline: this.#most,
       firstRequestMs: this.#firstRequestMs,
       lastBaselineMs: this.#lastBaselineMs,
-      recorded: bytes.length,
-      medianBytes: bytes[Math.floor(bytes.length / 2)] ?? 0,
+      recorded: this.#recorded.length,
     };
   }
 }

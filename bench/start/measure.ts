@@ -1,35 +1,22 @@
 /** How long the daemon takes from its start to its first connection, beside the libraries that it loads. */
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { startDaemon } from '../daemon/daemon.ts';
 import { afternoonZone, temporaryFolder, writeConfiguration } from '../daemon/configuration.ts';
-import type { Measured } from '../measured.ts';
 import { freePort } from '../free-port.ts';
+import { ratioBar } from '../measured.ts';
+import type { Measured, Progress } from '../measured.ts';
 import { medianOf, Program, wait } from '../processes.ts';
 
-export interface StartSettings {
-  /** How many customers, and how often. */
-  readonly starts: readonly {
-    readonly customers: number;
-    readonly times: number;
-  }[];
-}
+/** How many customers, and how often. */
+const STARTS = [
+  { customers: 1, times: 9 },
+  { customers: 10_000, times: 5 },
+];
 
-const USUAL_STARTS: StartSettings = {
-  starts: [
-    { customers: 1, times: 9 },
-    { customers: 10_000, times: 5 },
-  ],
-};
-
-/** Of the peer's time. */
-const MAX_RATIO = 1.5;
-
-export async function measureStart(
-  progress: (line: string) => void,
-  { starts }: StartSettings = USUAL_STARTS,
-): Promise<readonly Measured[]> {
+export async function measureStart(progress: Progress): Promise<readonly Measured[]> {
   const rows: Measured[] = [];
-  for (const { customers, times } of starts) {
+  for (const { customers, times } of STARTS) {
     using folder = temporaryFolder();
     const file = writeConfiguration(folder.path, {
       customers,
@@ -46,14 +33,9 @@ export async function measureStart(
       peers.push(await startOnce((port) => Program.node('start/peer.ts', [file, String(port)])));
     }
     progress(`start, ${customers} customers: ${textOf(ours)}; peer: ${textOf(peers)}`);
-    const [oursMs, peerMs] = [ours, peers].map((those) => medianOf(those.map(({ ms }) => ms)));
-    rows.push({
-      bar: `From start to first connection, customers: ${customers}, median of ${times}; peer: its libraries and the file parsed`,
-      ours: `${oursMs?.toFixed(0)} ms`,
-      peer: `${peerMs?.toFixed(0)} ms`,
-      value: Number(oursMs) / Number(peerMs),
-      limit: MAX_RATIO,
-    });
+    const medians = [ours, peers].map((starts) => medianOf(starts.map(({ ms }) => ms)));
+    const bar = `From start to first connection, customers: ${customers}, median of ${times}; peer: its libraries and the file parsed`;
+    rows.push(ratioBar(bar, medians, ' ms', 1.5));
   }
   return rows;
 }
@@ -86,12 +68,13 @@ function textOf(starts: readonly Start[]): string {
 }
 
 async function isOpen(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.on('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.on('error', () => resolve(false));
-  });
+  const socket = connect(port, '127.0.0.1');
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch {
+    return false;
+  } finally {
+    socket.destroy();
+  }
 }

@@ -1,21 +1,14 @@
 /** How long after a start all customers have their values, with the limits that are used by default. */
-import { fetched, startPolledDaemon } from '../daemon/daemon.ts';
-import type { Measured } from '../measured.ts';
+import { metricsOf, seriesOf, startPolledDaemon } from '../daemon/daemon.ts';
+import { barOf } from '../measured.ts';
+import type { Measured, Progress } from '../measured.ts';
 import { wait } from '../processes.ts';
 
-export interface ValuesSettings {
-  readonly starts: readonly { readonly customers: number; readonly limitSeconds: number }[];
-  readonly responseMs: number;
-}
-
-const USUAL_VALUES: ValuesSettings = {
-  starts: [
-    { customers: 300, limitSeconds: 30 },
-    { customers: 1_000, limitSeconds: 90 },
-  ],
-  responseMs: 100,
-};
-
+const STARTS = [
+  { customers: 300, limitSeconds: 30 },
+  { customers: 1_000, limitSeconds: 90 },
+];
+const RESPONSE_MS = 100;
 /** Each customer has one series of each, once it has all values but the estimate. */
 const FAMILIES = [
   'library_people_entered_total',
@@ -26,33 +19,24 @@ const FAMILIES = [
 ];
 const MAX_SECONDS = 600;
 
-export async function measureFirstValues(
-  progress: (line: string) => void,
-  { starts, responseMs }: ValuesSettings = USUAL_VALUES,
-): Promise<readonly Measured[]> {
+export async function measureFirstValues(progress: Progress): Promise<readonly Measured[]> {
   const rows: Measured[] = [];
-  for (const { customers, limitSeconds } of starts) {
+  for (const { customers, limitSeconds } of STARTS) {
     const startMs = performance.now();
-    const polled = await startPolledDaemon({ customers, responseMs });
+    const polled = await startPolledDaemon({ customers, responseMs: RESPONSE_MS });
     try {
-      let seconds = 0;
-      let complete = 0;
+      let [seconds, complete] = [0, 0];
       while (complete < customers && seconds < MAX_SECONDS) {
         await wait(250);
-        const text = (await fetched(`${polled.url}/metrics`)).body.toString();
+        const text = await metricsOf(polled.url);
         seconds = (performance.now() - startMs) / 1_000;
-        const counts = FAMILIES.map((family) => text.split(`\n${family}{`).length - 1);
-        complete = Math.min(...counts);
+        complete = Math.min(...FAMILIES.map((family) => seriesOf(text, family)));
         progress(`first values: ${complete} of ${customers} after ${seconds.toFixed(1)} s`);
       }
       const { requests, tokens } = await polled.service.state();
-      rows.push({
-        bar: `All values of ${customers} customers after a start, responses in ${responseMs} ms, no limit configured`,
-        ours: `${seconds.toFixed(1)} s, ${requests + tokens} requests`,
-        peer: '–',
-        value: complete === customers ? seconds : Infinity,
-        limit: limitSeconds,
-      });
+      const bar = `All values of ${customers} customers after a start, responses in ${RESPONSE_MS} ms, no limit configured`;
+      const value = complete === customers ? seconds : Infinity;
+      rows.push(barOf(bar, value, `.1 s, ${requests + tokens} requests`, limitSeconds));
     } finally {
       await polled.stop();
     }
