@@ -24,7 +24,7 @@ const { values } = parseArgs({
   options: {
     /** Replaces the tables in docs/bench.md and docs/occupancy.md. */
     write: { type: 'boolean', default: false },
-    /** Ten minutes a run of traffic in the place of one, and the estimates of all branches. */
+    /** Ten minutes a run of traffic in the place of half a minute, and the estimates of all branches. */
     full: { type: 'boolean', default: false },
     /** Some parts only, with commas between them. */
     only: { type: 'string' },

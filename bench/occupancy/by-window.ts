@@ -7,14 +7,8 @@ import { Zone } from '../../src/counting/calendar/zone.ts';
 import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
 import { MINUTE_MS } from '../../src/base/duration.ts';
 
-/** Counts by step of a day. */
-interface Counts {
-  readonly entered: readonly number[];
-  readonly exited: readonly number[];
-}
-
-/** Sums since the day's start, after each of its steps. */
-export type SumsByStep = Counts;
+/** Entries and exits since the day's start, after each of its steps. */
+export type SumsByStep = readonly Float64Array[];
 
 const CALENDAR = { zone: new Zone('UTC') };
 const KEY = 'branch';
@@ -24,13 +18,17 @@ const SETTLE_MINUTES = 5;
 /**
  * Returns the counts of a branch after some minutes of the day.
  *
- * @param knownAt returns the sums by minute that are known after some minutes of the day
+ * @param released the sums by minute that are known from a minute of the day on, the first ones from its start on
  */
 export function countedByWindow(
   day: Span,
   minute: number,
-  knownAt: (minute: number) => SumsByStep,
+  released: readonly { readonly fromMinute: number; readonly sums: SumsByStep }[],
 ): DayCounts {
+  function knownAt(atMinute: number): SumsByStep {
+    const known = released.findLast(({ fromMinute }) => fromMinute <= atMinute);
+    return known?.sums ?? [];
+  }
   const endMs = day.startMs + minute * MINUTE_MS;
   const windowMinutes = WINDOW_MS / MINUTE_MS;
   const windows = finishedWindows(unknownDay(day, WINDOW_MS), endMs);
@@ -44,15 +42,13 @@ export function countedByWindow(
 }
 
 /** Returns the sums of counts up to each step. */
-export function sumsByStep({ entered, exited }: Counts): SumsByStep {
-  function sumUp(counts: readonly number[]): readonly number[] {
+export function sumsByStep(counts: readonly Float64Array[]): SumsByStep {
+  return counts.map((all) => {
     let sum = 0;
-    return counts.map((count) => (sum += count));
-  }
-  return { entered: sumUp(entered), exited: sumUp(exited) };
+    return all.map((count) => (sum += count));
+  });
 }
 
-function sumsUntil({ entered, exited }: SumsByStep, minute: number): Sums {
-  const counts = [entered, exited].map((sums) => sums[minute - 1] ?? 0);
-  return sumsOf([KEY], new Map([[KEY, counts]]));
+function sumsUntil(sums: SumsByStep, minute: number): Sums {
+  return sumsOf([KEY], new Map([[KEY, sums.map((all) => all[minute - 1] ?? 0)]]));
 }

@@ -60,18 +60,14 @@ interface VisitedDay {
   readonly inside: Float64Array;
 }
 
-/** Counts by minute or quarter-hour of the day. */
-interface Counts {
-  readonly entered: number[];
-  readonly exited: number[];
-}
+/** Entries and exits by minute or quarter-hour of the day. */
+type Counts = readonly Float64Array[];
 
 function spanOf(day: number): Span {
   return { startMs: day * DAY_MS, endMs: (day + 1) * DAY_MS };
 }
 
-function dayOf(day: number, { entered, exited }: Counts, stepMs = QUARTER_MS): DayCounts {
-  const counts = [Float64Array.from(entered), Float64Array.from(exited)];
+function dayOf(day: number, counts: Counts, stepMs = QUARTER_MS): DayCounts {
   return { day: spanOf(day), weekday: day % 7, stepMs, first: 0, counts, before: [0, 0] };
 }
 
@@ -147,14 +143,16 @@ function evaluate(
     history[day] = dayOf(day, counted.byQuarter);
     if (day >= EVALUATED_FROM_DAY) {
       const estimate = estimator(day, history);
-      const sumsAt = releasedSums(counted);
+      const released = releasesOf(counted);
       const opens = minuteOf(open.opensMs);
       const closes = open.closesMs === Infinity ? MINUTES_PER_DAY : minuteOf(open.closesMs);
-      for (const { minute, raw, known } of knownUntil(opens, closes, day, counted)) {
+      for (const { minute, raw, known } of knownUntil(opens, closes, day, released)) {
         const actual = inside[minute] ?? 0;
-        const byWindow = countedByWindow(spanOf(day), minute + 1, sumsAt);
+        const byWindow = countedByWindow(spanOf(day), minute + 1, released);
+        const ofBranch = estimate(byWindow, minute + 1);
         addMinute(sums, actual, raw, estimate(known, minute + 1));
-        addBranchMinute(sums, actual, raw, estimate(byWindow, minute + 1));
+        sums.rawWhereBranch += ofBranch ? (raw - actual) ** 2 : 0;
+        sums.branch += ofBranch ? (ofBranch.people - actual) ** 2 : 0;
       }
     }
   }
@@ -235,17 +233,14 @@ function* knownUntil(
   firstMinute: number,
   endMinute: number,
   day: number,
-  { byMinute, late }: CountsOfDay,
+  released: readonly Release[],
 ): Generator<Known> {
-  let counts = byMinute;
-  const releases = [0, ...late.keys()].toSorted((a, b) => a - b);
-  for (const [i, fromMinute] of releases.entries()) {
-    const toMinute = Math.min(releases[i + 1] ?? endMinute, endMinute);
-    counts = plus(counts, late.get(fromMinute));
+  for (const [i, { fromMinute, counts }] of released.entries()) {
+    const toMinute = Math.min(released[i + 1]?.fromMinute ?? endMinute, endMinute);
     const known = dayOf(day, counts, MINUTE_MS);
     let raw = 0;
     for (let minute = 0; minute < toMinute; minute++) {
-      raw = nextOccupancy(raw, counts.entered[minute] ?? 0, counts.exited[minute] ?? 0);
+      raw = nextOccupancy(raw, counts[0]?.[minute] ?? 0, counts[1]?.[minute] ?? 0);
       const isEvaluated = (minute + 1) % EVERY_MINUTES === 0;
       if (isEvaluated && minute >= Math.max(fromMinute, firstMinute)) {
         yield { minute, raw, known };
@@ -254,29 +249,20 @@ function* knownUntil(
   }
 }
 
-/** Returns a function that returns the sums known after some minutes of a day. */
-function releasedSums({ byMinute, late }: CountsOfDay): (minute: number) => SumsByStep {
-  let known = byMinute;
-  const releases = [0, ...late.keys()]
-    .toSorted((a, b) => a - b)
-    .map((fromMinute) => {
-      known = plus(known, late.get(fromMinute));
-      return { fromMinute, sums: sumsByStep(known) };
-    });
-  const atStart = sumsByStep(byMinute);
-  return (minute) => releases.findLast(({ fromMinute }) => fromMinute <= minute)?.sums ?? atStart;
+/** All counts that are known from a minute of the day on. */
+interface Release {
+  readonly fromMinute: number;
+  readonly counts: Counts;
+  readonly sums: SumsByStep;
 }
 
-function addBranchMinute(
-  sums: Pick<ErrorSums, 'rawWhereBranch' | 'branch'>,
-  actual: number,
-  raw: number,
-  estimate: Estimate | undefined,
-): void {
-  if (estimate !== undefined) {
-    sums.rawWhereBranch += (raw - actual) ** 2;
-    sums.branch += (estimate.people - actual) ** 2;
-  }
+function releasesOf({ byMinute, late }: CountsOfDay): readonly Release[] {
+  let counts = byMinute;
+  const minutes = [0, ...late.keys()].toSorted((a, b) => a - b);
+  return minutes.map((fromMinute) => {
+    counts = plus(counts, late.get(fromMinute));
+    return { fromMinute, counts, sums: sumsByStep(counts) };
+  });
 }
 
 function addMinute(
@@ -297,21 +283,18 @@ function addMinute(
 }
 
 function noCounts(length: number): Counts {
-  return { entered: Array.from({ length }, () => 0), exited: Array.from({ length }, () => 0) };
+  return [new Float64Array(length), new Float64Array(length)];
 }
 
 function plus(a: Counts, b: Counts | undefined): Counts {
   return b === undefined
     ? a
-    : {
-        entered: a.entered.map((count, minute) => count + (b.entered[minute] ?? 0)),
-        exited: a.exited.map((count, minute) => count + (b.exited[minute] ?? 0)),
-      };
+    : a.map((counts, i) => counts.map((count, minute) => count + (b[i]?.[minute] ?? 0)));
 }
 
-function addPeople({ entered, exited }: Counts, index: number, people: number): void {
-  const counts = people > 0 ? entered : exited;
-  counts[index] = (counts[index] ?? 0) + Math.abs(people);
+function addPeople(counts: Counts, index: number, people: number): void {
+  const all = counts[people > 0 ? 0 : 1] ?? new Float64Array();
+  all[index] = (all[index] ?? 0) + Math.abs(people);
 }
 
 /** Returns the minute of the day. */

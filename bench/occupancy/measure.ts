@@ -1,12 +1,11 @@
 /** How good the occupancy estimate is: many libraries in every regime, and the standard errors. */
-import { once } from 'node:events';
-import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
+import type { Progress } from '../measured.ts';
+import { runInThreads } from '../threads.ts';
 import type { ErrorSums } from './evaluate.ts';
 import { REGIMES } from './regimes.ts';
 import { LIBRARIES } from './visitors.ts';
 import type { LibraryName } from './visitors.ts';
-import type { Task } from './worker.ts';
+import type { Evaluated, Task } from './worker.ts';
 
 /** The first of those that the specification's table is from. */
 const FIRST_SEED = 50_000;
@@ -37,46 +36,23 @@ export interface Accuracy {
   readonly withheld: number;
 }
 
-/** `samples` of each library, by default as many as make a result steady. */
-export async function measureOccupancy(
-  progress: (line: string) => void,
-  samples = SAMPLES,
-): Promise<readonly Accuracy[]> {
-  const tasks = Object.entries(samples).flatMap(([library, count]) =>
-    Array.from({ length: count }, (_, i) => ({
-      library: library as LibraryName,
-      seed: FIRST_SEED + i,
-    })),
+export async function measureOccupancy(progress: Progress): Promise<readonly Accuracy[]> {
+  const names = Object.keys(LIBRARIES) as LibraryName[];
+  const tasks = names.flatMap((library) =>
+    Array.from({ length: SAMPLES[library] }, (_, i): Task => ({ library, seed: FIRST_SEED + i })),
   );
-  const evaluated: { readonly library: LibraryName; readonly errors: ErrorSums }[] = [];
-  const threads = Array.from({ length: Math.min(tasks.length, availableParallelism()) });
-  await Promise.all(
-    threads.map(async () => {
-      const worker = new Worker(new URL('worker.ts', import.meta.url));
-      for (let task = tasks.shift(); task !== undefined; task = tasks.shift()) {
-        const { library, seed } = task;
-        for (const errors of await evaluateIn(worker, task)) {
-          evaluated.push({ library, errors });
-        }
-        progress(`occupancy: ${library} ${seed}, ${tasks.length} left`);
-      }
-      await worker.terminate();
-    }),
-  );
-  return (Object.keys(LIBRARIES) as LibraryName[]).flatMap((library) =>
+  const file = new URL('worker.ts', import.meta.url);
+  const evaluated = await runInThreads<Task, Evaluated>(file, tasks, ({ library, seed }, left) => {
+    progress(`occupancy: ${library} ${seed}, ${left} left`);
+  });
+  return names.flatMap((library) =>
     Object.keys(REGIMES).flatMap((regime) => {
       const all = evaluated
-        .filter(({ library: name, errors }) => name === library && errors.regime === regime)
-        .map(({ errors }) => errors);
+        .filter((one) => one.library === library)
+        .flatMap(({ errors }) => errors.filter((one) => one.regime === regime));
       return all.length === 0 ? [] : [{ library, regime, ...accuracyOf(all) }];
     }),
   );
-}
-
-async function evaluateIn(worker: Worker, task: Task): Promise<readonly ErrorSums[]> {
-  worker.postMessage(task);
-  const [errors] = (await once(worker, 'message')) as [readonly ErrorSums[]];
-  return errors;
 }
 
 function accuracyOf(all: readonly ErrorSums[]): Omit<Accuracy, 'library' | 'regime'> {
