@@ -32,8 +32,8 @@ const LEARNED_MS = START_MS + HISTORY_DAYS * DAY_MS;
 /** In which faults begin. */
 const SPARE_MS = END_MS - LEARNED_MS - (FAULT_DAYS + 7) * DAY_MS;
 /** From one look for problems to the next one, without an alert, and while one fires. */
-const QUIET_STEP_MS = 3 * STEP_MS;
-const FIRING_STEP_MS = 12 * STEP_MS;
+const QUIET_STEP_MS = 2 * STEP_MS;
+const FIRING_STEP_MS = 6 * STEP_MS;
 
 parentPort?.on('message', (job: Job) => parentPort?.postMessage(replay(job)));
 
@@ -106,7 +106,6 @@ function firingsOf(site: SimulatedSite, fromMs: number, toMs: number): readonly 
   for (let atMs = fromMs; atMs < toMs; atMs += STEP_MS) {
     day = day.has(atMs) ? day : new SiteDay(site, atMs);
     const isDue = atMs >= dueMs;
-    dueMs = isDue ? atMs + stepMs : dueMs;
     if (!isDue || (stepMs === QUIET_STEP_MS && !day.mayChange(atMs))) {
       continue;
     }
