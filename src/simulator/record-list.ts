@@ -48,7 +48,7 @@ export class RecordList {
   #firstMs = Infinity;
   #lastMs = -Infinity;
   #lastKeyMs = -Infinity;
-  /** By the first record that they include. */
+  /** By the first window that they include: the records need not be made again for one that is known. */
   readonly #timelines = new Map<number, Timeline>();
   /** By name of the grouping. */
   readonly #sums = new Map<string, KnownSums>();
@@ -108,7 +108,10 @@ export class RecordList {
 
   /** Adds the sums of the records with a window time from `fromMs` on that are known at `nowMs`. */
   addTotals(sums: Counts, fromMs: number, nowMs: number): void {
-    const timeline = this.#timelineFrom(this.#firstFrom(fromMs));
+    if (fromMs > this.#lastMs) {
+      return;
+    }
+    const timeline = this.#timelineFrom(Math.max(fromMs, this.#firstMs));
     const last = indexAfter(timeline.atMs, nowMs) - 1;
     sums.in += timeline.in[last] ?? 0;
     sums.out += timeline.out[last] ?? 0;
@@ -176,14 +179,15 @@ export class RecordList {
     this.#lastKeyMs = Math.max(keyMs, this.#lastKeyMs);
   }
 
-  #timelineFrom(first: number): Timeline {
-    let timeline = this.#timelines.get(first);
+  #timelineFrom(fromMs: number): Timeline {
+    let timeline = this.#timelines.get(fromMs);
     if (timeline === undefined) {
-      timeline = timelineOf(this.#recordsOf().slice(first), this.#retentionMs);
+      const records = this.#recordsOf().slice(this.#firstFrom(fromMs));
+      timeline = timelineOf(records, this.#retentionMs);
       if (this.#timelines.size >= MAX_TIMELINES) {
         this.#timelines.clear();
       }
-      this.#timelines.set(first, timeline);
+      this.#timelines.set(fromMs, timeline);
     }
     return timeline;
   }
