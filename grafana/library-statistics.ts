@@ -21,7 +21,7 @@ export function libraryStatistics() {
   return dashboard({
     uid: 'library-statistics',
     description: `Totals by month, for the annual report. ${SOURCE}`,
-    from: 'now-1y/y',
+    from: 'now-1y/M',
     refresh: '15m',
     variables: ANY_LIBRARIES,
     rows: [
