@@ -62,6 +62,6 @@ export function notAnswering(of: string): string {
 
 /** A value of recordings by month and site, with the name of the branch. */
 export function named(recorded: string): string {
-  const names = `topk by (customer, branch) (1, last_over_time(library_site_info{${RECORDED}}[1d]))`;
+  const names = `topk by (customer, branch) (1, last_over_time(library_site_info{${RECORDED}}[4h]))`;
   return `${recorded} * on (customer, branch) group_left (name) ${names}`;
 }

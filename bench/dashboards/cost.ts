@@ -165,8 +165,9 @@ async function writeHistory(): Promise<void> {
   const metrics = new Set(
     queries.flatMap(({ expr }) => selectorsOf(asPromql(expr)).map(({ metric }) => metric)),
   );
-  for (const metric of metrics) {
-    await (recordings.has(metric) ? writeMonths(metric) : writeScrapes(metric));
+  await writeMonths([...metrics].filter((it) => recordings.has(it)));
+  for (const metric of [...metrics].filter((it) => !recordings.has(it))) {
+    await writeScrapes(metric);
   }
 }
 
@@ -183,20 +184,23 @@ async function writeScrapes(metric: string): Promise<void> {
   });
 }
 
-async function writeMonths(metric: string): Promise<void> {
-  const labels = (metric.split(':')[0] ?? '').split('_').filter((label) => label !== 'month');
+/** A block a month, as a Prometheus makes that keeps two years. */
+async function writeMonths(metrics: readonly string[]): Promise<void> {
   for (let start = FIRST_MONTH; start / 1_000 < NOW_SECONDS;) {
     const date = new Date(start);
     const end = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1);
     const until = Math.min(end / 1_000, NOW_SECONDS);
     await inFile(async (write) => {
-      for (const [set] of labelSets(labels)) {
-        const month = `${set},month="${date.toISOString().slice(0, 7)}"`;
-        let text = '';
-        for (let seconds = start / 1_000; seconds < until; seconds += RECORDED_SECONDS) {
-          text += line(metric, month, seconds);
+      for (const metric of metrics) {
+        const labels = (metric.split(':')[0] ?? '').split('_').filter((label) => label !== 'month');
+        for (const [set] of labelSets(labels)) {
+          const month = `${set},month="${date.toISOString().slice(0, 7)}"`;
+          let text = '';
+          for (let seconds = start / 1_000; seconds < until; seconds += RECORDED_SECONDS) {
+            text += line(metric, month, seconds);
+          }
+          await write(text);
         }
-        await write(text);
       }
     });
     start = end;
