@@ -1,7 +1,8 @@
 /** What package.json says, and what other files say of the same. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { PROJECTS } from '../vitest.config.ts';
 
 const ROOT = new URL('../../', import.meta.url);
 
@@ -44,24 +45,6 @@ test('each package has a checksum', () => {
 });
 
 test.each([
-  ['Dockerfile', ['npm ci --ignore-scripts', 'npm prune --omit=dev --ignore-scripts']],
-  [
-    'docs/debian.md',
-    // Node.js itself, where it does not come from a package source.
-    [
-      'npm install --global node@24',
-      'npm ci --ignore-scripts',
-      'npm ci --omit=dev --ignore-scripts --prefix /opt/library-stats-exporter',
-    ],
-  ],
-])('%s installs without the scripts of packages', (path, commands) => {
-  const found =
-    read(path).match(/^(?:RUN )?.*\bnpm (?:ci|install|i|add|prune|rebuild)\b.*$/gm) ?? [];
-  const parts = found.flatMap((line) => line.replace(/^RUN /, '').split(' && '));
-  expect(parts.filter((part) => /^npm (?!run )/.test(part))).toEqual(commands);
-});
-
-test.each([
   ['CHANGELOG.md', /^## (\S+)/m],
   ['README.md', /\.\/library-stats-exporter-([\d.]+)\.tgz/],
   ['deploy/kubernetes/kustomization.yaml', /newTag: (\S+)/],
@@ -75,4 +58,13 @@ test('TypeScript is not part of a production installation', () => {
   const { packages } = LOCK;
   expect(packages['node_modules/typescript']).toBeUndefined();
   expect(packages['node_modules/typescript-compiler']?.dev).toBe(true);
+});
+
+test('each folder of tests belongs to a project of npm test, or to the end-to-end tests', () => {
+  const paths = readdirSync(new URL('test/', ROOT), { recursive: true, encoding: 'utf8' });
+  const folders = paths
+    .filter((path) => path.endsWith('.test.ts'))
+    .map((path) => path.split('/')[0]);
+  const known = Object.values(PROJECTS).flatMap((names) => names.split(','));
+  expect([...new Set(folders)].toSorted()).toEqual([...known, 'e2e'].toSorted());
 });
