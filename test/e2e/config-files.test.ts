@@ -1,11 +1,17 @@
-/** promtool and amtool accept rules and examples; who receives which alert, and which are inhibited. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+/**
+ * promtool, amtool, jsonnet and systemd-analyze accept the shipped files; who receives which alert, and which are
+ * inhibited.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { hashSync } from '@node-rs/bcrypt';
 import { expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import { loadWebConfig } from '../../src/config/web.ts';
+import { folderOf } from '../config/folder.ts';
 import {
   PROMETHEUS_FOLDER,
   RULE_FILES,
@@ -13,6 +19,7 @@ import {
   readAlerts,
   readPrometheusFile,
 } from '../prometheus/rules.ts';
+import { makeCertificate } from '../support/certificates.ts';
 import { debianProgram, run } from './support/processes.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -22,6 +29,12 @@ const INHIBITION = z.object({ source_matchers: STRINGS, target_matchers: STRINGS
 const { inhibit_rules: INHIBITIONS } = z
   .object({ inhibit_rules: z.array(INHIBITION) })
   .parse(parse(readPrometheusFile('alertmanager.yml')));
+const RULES = z.object({ groups: z.array(z.looseObject({ name: z.string() })) });
+const MIXIN = z.object({
+  grafanaDashboards: z.record(z.string(), z.unknown()),
+  prometheusAlerts: RULES,
+  prometheusRules: RULES,
+});
 const FOR_LIBRARIES = [
   'LibraryDirectionSilent',
   'LibraryDoorSilent',
@@ -86,6 +99,55 @@ test('promtool and amtool accept what the commands of docs/debian.md write', () 
   );
 });
 
+test('jsonnet makes the dashboards, the rules and the links to runbooks of the mixin', () => {
+  const path = `${ROOT}grafana/mixin.libsonnet`;
+  const code = `local mixin = (import '${path}') + { _config+:: { runbooksUrl: 'https://docs.test/alerts' } };
+    { [name]: mixin[name] for name in ['grafanaDashboards', 'prometheusAlerts', 'prometheusRules'] }`;
+  const mixin = MIXIN.parse(JSON.parse(said('/usr/bin/jsonnet', '--exec', code)));
+  const files = readdirSync(`${ROOT}grafana/dashboards`);
+  const dashboards = files.map((name) => [
+    name,
+    JSON.parse(readFileSync(`${ROOT}grafana/dashboards/${name}`, 'utf8')) as unknown,
+  ]);
+  expect(mixin.grafanaDashboards).toEqual(Object.fromEntries(dashboards));
+  expect(mixin.prometheusAlerts.groups).toMatchObject(groupsOf('rules/alerts.yml'));
+  expect(mixin.prometheusRules.groups).toMatchObject(groupsOf('rules/recording.yml'));
+  const links = JSON.stringify(mixin.prometheusAlerts).match(/(?<="runbook_url":")[^"]+/g);
+  expect(links).toEqual(
+    readAlerts().map(({ alert }) => `https://docs.test/alerts#${alert.toLowerCase()}`),
+  );
+});
+
+test('systemd-analyze has nothing to say of the unit, whose exposure is 2.0 at most', () => {
+  const name = 'library-stats-exporter.service';
+  const folder = mkdtempSync(join(tmpdir(), 'systemd-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  // With the Node.js of these tests: Debian's may be missing, and older.
+  const unit = readFileSync(`${ROOT}deploy/systemd/${name}`, 'utf8');
+  const file = join(folder, name);
+  writeFileSync(file, unit.replace('ExecStart=node', `ExecStart=${process.execPath}`));
+  expect(said('/usr/bin/systemd-analyze', 'verify', file)).toBe('');
+  said('/usr/bin/systemd-analyze', 'security', '--offline=true', '--threshold=20', file);
+});
+
+test('promtool takes the web configuration that the exporter takes', async () => {
+  const { cert, key } = makeCertificate({ name: 'server', hosts: ['127.0.0.1'] });
+  const text = `tls_server_config:
+  cert_file: server.pem
+  key_file: server-key.pem
+  client_auth_type: RequireAndVerifyClientCert
+  client_ca_file: server.pem
+  min_version: TLS13
+basic_auth_users:
+  prometheus: ${hashSync('swift-lantern-orchard', 4)}
+`;
+  const folder = await folderOf({ 'server.pem': cert, 'server-key.pem': key, 'web.yml': text });
+  const path = join(folder, 'web.yml');
+  said('/usr/bin/promtool', 'check', 'web-config', path);
+  const { config } = await loadWebConfig({ path, env: {} });
+  expect([config.tls?.minVersion, config.users.size]).toEqual(['TLSv1.3', 1]);
+});
+
 test.each(readAlerts())('$alert has a receiver', ({ alert, labels: { severity, service } }) => {
   const labels = [`alertname=${alert}`, `severity=${severity}`, `service=${service}`];
   const file = `--config.file=${ALERTMANAGER}`;
@@ -129,10 +191,7 @@ function pathOf(name: string): string {
 }
 
 /** What a program prints that succeeds. */
-function said(
-  program: '/usr/bin/amtool' | '/usr/bin/promtool',
-  ...args: readonly string[]
-): string {
+function said(program: Parameters<typeof debianProgram>[0], ...args: readonly string[]): string {
   const { status, output } = run(debianProgram(program), args);
   expect({ status, output }).toMatchObject({ status: 0 });
   return output;

@@ -15,8 +15,6 @@ const DEBIAN_PACKAGES = {
   '/usr/bin/prometheus-alertmanager': 'prometheus-alertmanager',
   '/usr/bin/promtool': 'prometheus',
   '/usr/bin/systemd-analyze': 'systemd',
-  '/usr/bin/victoria-metrics': 'victoria-metrics',
-  '/usr/bin/vmagent': 'victoria-metrics',
   '/usr/sbin/nginx': 'nginx',
 } as const;
 
