@@ -54,15 +54,14 @@ export interface Conventions {
   readonly minuteCopies: number;
   /** What a response by minute starts with, given the `from` of the request. */
   readonly minutesFromMs: (fromMs: number) => number;
-  readonly hasRawRecords: boolean;
 }
 
-const complete = { lagging: [], forceAboveRows: Infinity, minuteCopies: 1 };
 const plain: Conventions = {
   keyFormat: 'ISO with Z',
-  ...complete,
+  lagging: [],
+  forceAboveRows: Infinity,
+  minuteCopies: 1,
   minutesFromMs: (ms) => ms,
-  hasRawRecords: true,
 };
 
 export interface Row {

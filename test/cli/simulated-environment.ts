@@ -68,6 +68,10 @@ export async function startEnvironment(
     service,
     faults,
     workspace,
+    /** Address of the service. */
+    get url(): string {
+      return simulator.url;
+    },
     /** Called before the response to a data request, with its endpoint, `from` and `to`. */
     onRequest(_request: string): void {},
     /** Whether the response to a data request has status 400. */

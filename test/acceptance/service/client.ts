@@ -1,33 +1,30 @@
 /**
- * A reader of the vendor's service, written from docs/service.md alone: it shares no code with src. It sends
+ * A reader of the vendor's people counts, written from docs/service.md alone: it shares no code with src. It sends
  * GET requests and the token request, nothing else, and shows neither secret nor token.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-
-export type Endpoint = 'peoplecount' | 'login';
-export type Parameters = Readonly<Record<string, string>>;
+import { offsetMs, wallMs } from '../local-time.ts';
 
 export interface Target {
   readonly dataUrl: string;
   readonly authUrl: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  readonly scope: string;
+  readonly zone: string;
+  /** How from and to are written: `service.request_times`. */
+  readonly requestTimes: 'offset' | 'utc' | 'local';
   /** Pause before each request, in milliseconds. */
   readonly pauseMs: number;
-  /** Limit for a whole response, in milliseconds. */
-  readonly timeoutMs: number;
 }
 
-type Row = Readonly<Record<string, unknown>>;
+export type Row = Readonly<Record<string, unknown>>;
+/** From and to, in milliseconds. */
+export type Span = readonly [fromMs: number, toMs: number];
 
 /** A response with any status. */
 export interface Answer {
   readonly status: number;
   readonly contentType: string;
-  readonly bytes: number;
-  /** Of the Date header; NaN without one. */
-  readonly dateMs: number;
   readonly metadata: Row;
   readonly rows: readonly Row[];
 }
@@ -37,11 +34,7 @@ export class ServiceFailure extends Error {
   override readonly name = 'ServiceFailure';
 }
 
-const MAX_ATTEMPTS = 4;
-const MAX_RETRY_AFTER_S = 60;
-/** 401 is not among them: a new token follows. */
-const RETRIED = new Set([408, 429, 500, 502, 503, 504]);
-
+const TIMEOUT_MS = 60_000;
 /** A piece of a secret that is this long is not shown. */
 const MIN_SECRET_LENGTH = 8;
 
@@ -49,8 +42,6 @@ export class Client {
   readonly #target: Target;
   readonly #secrets: string[];
   #token: string | undefined;
-  /** Responses with status 429 so far. */
-  rateLimited = 0;
   requests = 0;
 
   constructor(target: Target) {
@@ -58,7 +49,7 @@ export class Client {
     this.#secrets = [target.clientSecret];
   }
 
-  /** Returns the text, unless it repeats a piece of the secret or of a token. */
+  /** Returns the text, unless it repeats a piece of the secret or of the token. */
   withoutSecrets(text: string): string {
     const repeats = this.#secrets.some((secret) =>
       Array.from(secret, (_, i) => secret.slice(i, i + MIN_SECRET_LENGTH)).some(
@@ -68,144 +59,88 @@ export class Client {
     return repeats ? '(hidden: the service repeats a secret)' : text;
   }
 
-  /** Returns the response to a request with a token. Throws a ServiceFailure if there is none. */
-  async get(endpoint: Endpoint, parameters: Parameters): Promise<Answer> {
-    this.#token ??= await this.#requestToken();
-    const answer = await this.#getWith(endpoint, parameters, `Bearer ${this.#token}`);
-    if (answer.status !== 401) {
-      return answer;
+  /** Returns people counts of a window. Throws a ServiceFailure if the service does not answer with them. */
+  async rows(span: Span, aggregation: string): Promise<Answer> {
+    const answer = await this.ask({ ...this.window(span), aggregation });
+    if (answer.status !== 200) {
+      throw new ServiceFailure(`aggregation=${aggregation} is refused: status ${answer.status}`);
     }
-    this.#token = await this.#requestToken();
-    return this.#getWith(endpoint, parameters, `Bearer ${this.#token}`);
+    return answer;
   }
 
-  /** Returns the response to a request without a token. */
-  getWithoutToken(endpoint: Endpoint, parameters: Parameters): Promise<Answer> {
-    return this.#getWith(endpoint, parameters, undefined);
+  /** Returns the response of the service with any status. */
+  async ask(parameters: Readonly<Record<string, string>>, withToken = true): Promise<Answer> {
+    if (withToken) {
+      this.#token ??= await this.#requestToken();
+    }
+    const headers = withToken ? { authorization: `Bearer ${this.#token}` } : {};
+    const search = new URLSearchParams(parameters).toString();
+    const { status, contentType, body } = await this.#send(
+      `${this.#target.dataUrl}/v1/peoplecount`,
+      `?${search}`,
+      { headers },
+    );
+    const { metadata = {}, result = [] } = body;
+    if (!isObject(metadata) || !Array.isArray(result) || !result.every(isObject)) {
+      throw new ServiceFailure('the service answers without metadata and result');
+    }
+    return { status, contentType, metadata, rows: result };
   }
 
-  async #getWith(
-    endpoint: Endpoint,
-    parameters: Parameters,
-    authorization: string | undefined,
-  ): Promise<Answer> {
-    const url = new URL(`${this.#target.dataUrl}/v1/${endpoint}`);
-    url.search = new URLSearchParams(parameters).toString();
-    const headers = authorization === undefined ? {} : { authorization };
-    return this.#send(url, { headers });
+  /** Writes a window as the service reads it; milliseconds only if there are any. */
+  window(span: Span): Readonly<Record<'from' | 'to', string>> {
+    const { zone, requestTimes } = this.#target;
+    function written(atMs: number): string {
+      if (requestTimes === 'utc') {
+        return new Date(atMs).toISOString().replace('.000', '');
+      }
+      const local = new Date(wallMs(atMs, zone)).toISOString().replace(/(\.000)?Z/, '');
+      const offset = offsetMs(atMs, zone);
+      const distance = new Date(Math.abs(offset)).toISOString().slice(11, 16);
+      return requestTimes === 'local' ? local : `${local}${offset < 0 ? '-' : '+'}${distance}`;
+    }
+    return { from: written(span[0]), to: written(span[1]) };
   }
 
   async #requestToken(): Promise<string> {
-    const { authUrl, clientId, clientSecret, scope } = this.#target;
-    const url = new URL(`${authUrl}/connect/token`);
-    const form = {
-      client_id: clientId,
-      client_secret: clientSecret,
-      grant_type: 'client_credentials',
-      scope,
-    };
-    const answer = await this.#send(url, { method: 'POST', body: new URLSearchParams(form) });
-    const token = answer.metadata['access_token'];
-    if (answer.status !== 200) {
+    const { authUrl, clientId, clientSecret } = this.#target;
+    const form = { client_id: clientId, client_secret: clientSecret, scope: 'ServiceAPI' };
+    const url = `${authUrl}/connect/token`;
+    const { status, body } = await this.#send(url, '', {
+      method: 'POST',
+      body: new URLSearchParams({ ...form, grant_type: 'client_credentials' }),
+    });
+    const token = body['access_token'];
+    if (typeof token !== 'string' || token === '') {
       throw new ServiceFailure(
-        `${nameOf(url)} refuses the credentials: status ${answer.status}. Are ACCEPTANCE_CLIENT_ID, ` +
+        `${url} refuses the credentials: status ${status}. Are ACCEPTANCE_CLIENT_ID, ` +
           'ACCEPTANCE_CLIENT_SECRET and ACCEPTANCE_AUTH_URL right?',
       );
-    }
-    if (typeof token !== 'string' || token === '') {
-      throw new ServiceFailure(`${nameOf(url)} answers without an access_token`);
     }
     this.#secrets.push(token);
     return token;
   }
 
-  /** Repeats a request that fails for a moment. Nothing of a body is shown: it may repeat a secret. */
-  async #send(url: URL, init: RequestInit): Promise<Answer> {
-    const { pauseMs, timeoutMs } = this.#target;
-    for (let attempt = 1; ; attempt += 1) {
-      await sleep(pauseMs);
-      this.requests += 1;
-      const sent = await fetch(url, {
-        ...init,
-        redirect: 'manual',
-        signal: AbortSignal.timeout(timeoutMs),
-      })
-        .then(async (response) => ({ response, text: await response.text() }))
-        .catch((error: unknown) => reasonOf(error));
-      if (typeof sent === 'string') {
-        if (attempt < MAX_ATTEMPTS) {
-          continue;
-        }
-        throw new ServiceFailure(`${nameOf(url)} does not answer: ${sent}`);
-      }
-      const { response, text } = sent;
+  /** Returns the status, and the JSON of a good response. Nothing else of a body is shown: it may repeat a secret. */
+  async #send(url: string, search: string, init: RequestInit) {
+    await sleep(this.#target.pauseMs);
+    this.requests += 1;
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
+    try {
+      const response = await fetch(url + search, { ...init, redirect: 'manual', signal });
       const { status, headers } = response;
-      this.rateLimited += status === 429 ? 1 : 0;
-      if (RETRIED.has(status)) {
-        if (attempt < MAX_ATTEMPTS) {
-          const retryAfter = Number(headers.get('retry-after') ?? 1);
-          await sleep(Math.min(MAX_RETRY_AFTER_S, retryAfter || 1) * 1_000);
-          continue;
-        }
-        throw new ServiceFailure(`${nameOf(url)} fails: status ${status}, ${attempt} times`);
-      }
-      if (status >= 300 && status < 400) {
-        throw new ServiceFailure(`${nameOf(url)} redirects (${status}): is the address right?`);
-      }
-      return answerOf(url, response, text);
+      const text = await response.text();
+      const body: unknown = status === 200 ? JSON.parse(text) : {};
+      const contentType = headers.get('content-type') ?? '';
+      return { status, contentType, body: isObject(body) ? body : {} };
+    } catch (error) {
+      const cause = error instanceof Error ? (error.cause ?? error) : error;
+      const { code, name } = Object(cause) as { code?: unknown; name?: unknown };
+      throw new ServiceFailure(`${url} does not answer with JSON: ${String(code ?? name)}`);
     }
-  }
-}
-
-function answerOf(url: URL, { status, headers }: Response, text: string): Answer {
-  const contentType = headers.get('content-type') ?? '';
-  const dateMs = Date.parse(headers.get('date') ?? '');
-  const answer = { status, contentType, bytes: Buffer.byteLength(text), dateMs };
-  if (status !== 200) {
-    return { ...answer, metadata: {}, rows: [] };
-  }
-  const body = parsed(text);
-  if (body === undefined) {
-    throw new ServiceFailure(
-      `${nameOf(url)} answers with ${mediaType(contentType)}, not with a JSON object`,
-    );
-  }
-  if (url.pathname.endsWith('/connect/token')) {
-    return { ...answer, metadata: body, rows: [] };
-  }
-  const { metadata, result } = body;
-  if (!isObject(metadata) || !Array.isArray(result) || !result.every(isObject)) {
-    throw new ServiceFailure(`${nameOf(url)} answers without metadata and result`);
-  }
-  return { ...answer, metadata, rows: result };
-}
-
-function parsed(text: string): Row | undefined {
-  try {
-    const body: unknown = JSON.parse(text);
-    return isObject(body) ? body : undefined;
-  } catch {
-    return undefined;
   }
 }
 
 function isObject(value: unknown): value is Row {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** Returns a content type without its parameters, if it is a usual one: it is the service's text. */
-export function mediaType(contentType: string): string {
-  const [type = ''] = contentType.toLowerCase().split(/\s*;/);
-  return /^(text|application)\/[a-z]+(\+json)?$/.test(type) ? type : 'another content type';
-}
-
-/** The address without its query, which may hold times only, but also what a user put there. */
-function nameOf({ origin, pathname }: URL): string {
-  return `${origin}${pathname}`;
-}
-
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? (error.cause ?? error) : error;
-  const { code, name } = Object(cause) as { code?: unknown; name?: unknown };
-  return name === 'TimeoutError' ? 'no complete response in time' : String(code ?? name);
 }

@@ -1,33 +1,24 @@
 /**
  * Asks a service what its documentation leaves open: `npm run acceptance`, with the address and the
- * credentials in the environment (CONTRIBUTING.md). It only reads.
+ * credentials in the environment (docs/service.md#what-is-left-open). It only reads.
  */
 import { readFileSync } from 'node:fs';
 import { Client, ServiceFailure } from './client.ts';
 import { learn } from './learn.ts';
-import type { Finding } from './study.ts';
 
 const PAGE = new URL('../../../docs/service.md', import.meta.url);
-const DEFAULT_PAUSE_MS = 200;
-const DEFAULT_TIMEOUT_MS = 60_000;
 const USAGE = `\
 ACCEPTANCE_SERVICE        address of the data server, such as https://statistics.example.org
 ACCEPTANCE_AUTH_URL       address of the identity server (default: ACCEPTANCE_SERVICE)
 ACCEPTANCE_CLIENT_ID      of one customer
 ACCEPTANCE_CLIENT_SECRET  of the same customer
 ACCEPTANCE_TIMEZONE       of the same customer, such as Europe/Copenhagen
-ACCEPTANCE_SCOPE          (default: ServiceAPI)
-ACCEPTANCE_PAUSE_MS       before each request (default: ${DEFAULT_PAUSE_MS})
-ACCEPTANCE_TIMEOUT_MS     of a response (default: ${DEFAULT_TIMEOUT_MS})
+ACCEPTANCE_REQUEST_TIMES  offset, utc or local, as check --connect says (default: offset)
+ACCEPTANCE_PAUSE_MS       before each request (default: 200)
 `;
 
-interface Settings {
-  readonly client: Client;
-  readonly zone: string;
-}
-
-/** Returns what the environment says. Throws an Error that names what is missing or wrong. */
-function settingsOf(env: NodeJS.ProcessEnv): Settings {
+/** Returns a client and its zone from the environment. Throws an Error that names what is missing or wrong. */
+function clientFrom(env: NodeJS.ProcessEnv) {
   function required(name: string): string {
     const value = env[name];
     if (value === undefined || value === '') {
@@ -35,28 +26,23 @@ function settingsOf(env: NodeJS.ProcessEnv): Settings {
     }
     return value;
   }
-  function number(name: string, byDefault: number): number {
-    const value = Number(env[name] ?? byDefault);
-    if (!Number.isSafeInteger(value) || value < 0) {
-      throw new Error(`${name}: expected milliseconds`);
-    }
-    return value;
-  }
   const dataUrl = addressOf('ACCEPTANCE_SERVICE', required('ACCEPTANCE_SERVICE'));
   const zone = required('ACCEPTANCE_TIMEZONE');
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: zone });
-  } catch {
-    throw new Error(`ACCEPTANCE_TIMEZONE: expected an IANA time zone, got ${zone}`);
+  // Throws for what is no time zone.
+  new Intl.DateTimeFormat('en', { timeZone: zone }).format();
+  const times = env['ACCEPTANCE_REQUEST_TIMES'] || 'offset';
+  const requestTimes = (['offset', 'utc', 'local'] as const).find((one) => one === times);
+  if (requestTimes === undefined) {
+    throw new Error('ACCEPTANCE_REQUEST_TIMES: expected offset, utc or local');
   }
   const client = new Client({
     dataUrl,
     authUrl: addressOf('ACCEPTANCE_AUTH_URL', env['ACCEPTANCE_AUTH_URL'] || dataUrl),
     clientId: required('ACCEPTANCE_CLIENT_ID'),
     clientSecret: required('ACCEPTANCE_CLIENT_SECRET'),
-    scope: env['ACCEPTANCE_SCOPE'] || 'ServiceAPI',
-    pauseMs: number('ACCEPTANCE_PAUSE_MS', DEFAULT_PAUSE_MS),
-    timeoutMs: number('ACCEPTANCE_TIMEOUT_MS', DEFAULT_TIMEOUT_MS),
+    zone,
+    requestTimes,
+    pauseMs: Number(env['ACCEPTANCE_PAUSE_MS'] ?? 200) || 0,
   });
   return { client, zone };
 }
@@ -72,34 +58,18 @@ function addressOf(name: string, text: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, '');
 }
 
-/** Returns the questions of docs/service.md by number. */
-function questions(): ReadonlyMap<number, string> {
-  const rows = readFileSync(PAGE, 'utf8').matchAll(/^\| \*\*(\d+)\.\*\* (.*?) +\|/gm);
-  return new Map(Array.from(rows, ([, number, text = '']) => [Number(number), text]));
-}
-
-function report(findings: readonly Finding[], client: Client): string {
-  const texts = questions();
-  const lines = findings.map(({ question, learned }) => {
-    const text = client.withoutSecrets(learned);
-    return question === 0 ? `${text}\n` : `${question}. ${texts.get(question)}\n   ${text}\n`;
-  });
-  const open = [...texts.keys()].filter(
-    (number) => !findings.some(({ question }) => question === number),
-  );
-  return (
-    `${lines.join('\n')}\n` +
-    `Not learned by reading once: ${open.join(', ')} of docs/service.md#what-is-left-open.\n` +
-    `${client.requests} requests, all of them reading.\n`
-  );
-}
-
 async function main(): Promise<number> {
   let client: Client | undefined;
   try {
-    const settings = settingsOf(process.env);
+    const settings = clientFrom(process.env);
     ({ client } = settings);
-    process.stdout.write(report(await learn(client, settings.zone), client));
+    const rows = readFileSync(PAGE, 'utf8').matchAll(/^\| \*\*(\d+)\.\*\* (.*?) +\|/gm);
+    const questions = new Map(Array.from(rows, ([, number, text]) => [Number(number), text]));
+    for (const { question, learned } of await learn(client, settings.zone)) {
+      const head = question === 0 ? '' : `${question}. ${questions.get(question)}\n   `;
+      process.stdout.write(`${head}${client.withoutSecrets(learned)}\n\n`);
+    }
+    process.stdout.write(`${client.requests} requests, all of them reading.\n`);
     return 0;
   } catch (error) {
     const message = error instanceof Error ? error.message : 'unknown';
