@@ -15,7 +15,6 @@ const riverside = harness.addCustomer('riverside');
 test.concurrent.each([
   [['--version'], 0, packageJson.version],
   [['help', 'run'], 0, '--config.auto-reload-interval'],
-  [['--no.such-flag=1'], 2, '--no.such-flag'],
   [['--config.file=absent.yaml'], 2, 'absent.yaml'],
 ])('%j ends with status %i and prints %s', async (args, status, text) => {
   const { ended, stdout, stderr } = await harness.run(...args);
@@ -63,18 +62,6 @@ test.concurrent.each([['run'], ['check'], ['query', 'login', '--customer=riversi
   },
 );
 
-test('check --connect lists the branches of the service and of the configuration', async () => {
-  const branches = { 7: 'Old Town' };
-  const customers = { riverside: { breakdowns: ['branch'], branches } };
-  const config = `--config.file=${harness.configure([riverside], { customers })}`;
-  const { ended, stdout, stderr } = await harness.run('check', '--connect', config);
-  expect([ended, stderr]).toEqual([0, '']);
-  expect(stdout).toMatch(/^riverside +7 +Old Town +0 +0$/m);
-  expect(stdout).toMatch(/^riverside +101 +- +[1-9]\d* +[1-9]\d*$/m);
-  expect(stdout).toMatch(/^riverside: warning: branch 7: configured, but not counted in 28 days/m);
-  expect(stdout).toMatch(/^riverside: warning: branch 101: without a name/m);
-});
-
 test('check --connect, query and backfill read from the service', async () => {
   const config = `--config.file=${harness.configure([riverside])}`;
   const check = await harness.run('check', '--connect', config);
@@ -116,12 +103,15 @@ test.concurrent.each([
   expect(await running.stop(signal)).toBe(status);
 });
 
-test('service prints its credentials and is stopped with 0', async () => {
-  const simulated = launch(workspace, ['service', '--customers=2']);
-  await simulated.until(() => simulated.stdout.includes('Customers:'));
-  expect(simulated.stdout).toMatch(/http:\/\/127\.0\.0\.1:\d+/);
-  expect(await simulated.stop()).toBe(0);
-});
+test.each([['service'], ['demo', '--web.listen-address=127.0.0.1:0']])(
+  '%s prints its customers and their credentials, and is stopped with 0',
+  async (...command) => {
+    const simulated = launch(workspace, command);
+    await simulated.until(() => simulated.stdout.includes('Customers:'));
+    expect(simulated.stdout.match(/client_id \S+, client_secret \S+/g)).toHaveLength(5);
+    expect(await simulated.stop('SIGINT')).toBe(0);
+  },
+);
 
 afterEach(() => rmSync(`${workspace.folder}/data`, { recursive: true, force: true }));
 

@@ -72,27 +72,3 @@ test('a failed poll changes no value, and the next good one makes all exact', as
     expect(after.value('library_exporter_service_requests_total', labels)).toBeGreaterThan(0);
   }
 });
-
-// A daemon of its own, since a minute has a limited number of log lines.
-test('the log and the status page name the whole URL, without its query', async () => {
-  const html = harness.addCustomer('html');
-  const hanging = harness.addCustomer('hanging');
-  service.fail(html, 'html');
-  service.fail(hanging, 'hang');
-  const settings = { file: 'urls.yaml', service: { timeout: '1s' } };
-  const failing = await harness.start(harness.configure([html, hanging], settings), [
-    `--storage.path=${harness.workspace.folder}/urls`,
-  ]);
-  await eventually(async () => {
-    const page = await (await failing.get('/')).text();
-    const log = failing.logged('poll failed').map(({ error }) => String(error));
-    for (const message of [
-      'expected application/json, got text/html; check service.base_url',
-      'no complete response within \\d+m?s',
-    ]) {
-      const shown = new RegExp(`GET ${service.url}/v1/(peoplecount|login): ${message}`);
-      expect(log.join('\n')).toMatch(shown);
-      expect(page).toMatch(shown);
-    }
-  });
-});

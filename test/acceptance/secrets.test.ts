@@ -1,11 +1,12 @@
 /**
- * Nothing that leaves the process contains a secret or a token, in part or encoded: debug logs in both
- * formats, pages, metrics, files, while the service repeats what it was sent in every part of its responses.
+ * Nothing that leaves a process contains a secret or a token, in part or encoded: debug logs in both formats, pages,
+ * metrics, files and the output of each command, while the service repeats what it was sent in its responses.
  */
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { oddSecret, partsIn } from '../support/disguises.ts';
+import { ran } from '../cli/terminal.ts';
 import { eventually, flagsFor, launch } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
 import { exact } from './expected.ts';
@@ -27,7 +28,27 @@ async function pagesOf(daemon: Daemon): Promise<string> {
   return (await Promise.all(texts)).join('\n');
 }
 
+/** The output of each command that asks the service, and of what it writes. */
+async function commandsOf(file: string): Promise<string> {
+  const commands = [
+    ['check', '--connect'],
+    ['query', 'login', '--customer=riverside', '--aggregation=day', '--format=json'],
+    ['query', 'peoplecount', '--customer=riverside', '--limit=5'],
+    ['report', '--from=2026-01-01', '--to=2026-02-01', '--format=html'],
+    ['backfill', '--from=-2d', '--to=-1h', `--output=${workspace.folder}/history`],
+  ];
+  const outputs = commands.map(async (command) => {
+    const { out, err } = await ran(...command, `--config.file=${file}`);
+    expect(out + err).not.toBe('');
+    return out + err;
+  });
+  return (await Promise.all(outputs)).join('\n');
+}
+
 function filesUnder(folder: string): string {
+  if (!existsSync(folder)) {
+    return '';
+  }
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
@@ -58,6 +79,7 @@ test('no output contains a secret or a token, whatever the service repeats', asy
         expect(riverside.faults[endpoint]?.left).toBeLessThanOrEqual(998);
       });
       shown += (await Promise.all(daemons.map(pagesOf))).join('\n');
+      shown += await commandsOf(file);
     }
   }
   const misplaced = { client_secret: [riverside.secret], [riverside.secret]: riverside.secret };
@@ -70,7 +92,9 @@ test('no output contains a secret or a token, whatever the service repeats', asy
     await daemon.stop();
   }
   const output = daemons.map(({ stdout, stderr }) => stdout + stderr);
-  const files = ['json', 'pretty'].map((format) => filesUnder(join(workspace.folder, format)));
+  const files = ['json', 'pretty', 'history'].map((format) =>
+    filesUnder(join(workspace.folder, format)),
+  );
   expect(daemons[0]?.logged('poll failed').length).toBeGreaterThan(0);
   expect(partsIn([shown, ...output, ...files].join('\n'), service.secrets())).toEqual([]);
 });
