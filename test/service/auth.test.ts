@@ -84,8 +84,6 @@ describe('a token', () => {
   const PAGE = reply(200, 'sign in', { contentType: 'text/html' });
 
   test.for<[string, Reply, readonly number[]]>([
-    ['302', reply(302, {}), [5, 15, 35, 75, 135]],
-    ['400', reply(400, {}), [5, 15, 35, 75, 135]],
     ['403', reply(403, {}), [5, 15, 35, 75, 135]],
     ['500', reply(500, {}), [5, 15, 35, 75, 135]],
     ['200 and a page', PAGE, [5, 15, 35, 75, 135]],
@@ -119,22 +117,6 @@ describe('a token', () => {
       }
     },
   );
-
-  test('serves while a new one is refused or does not come', async () => {
-    const { clock, server, requests, use } = startTokens();
-    const good: Reply = server.data;
-    await use();
-    server.data = reply(500, {});
-    server.token = reply(500, {});
-    await clock.advance(5 * MINUTE_MS);
-    for (let poll = 0; poll < 9; poll += 1) {
-      await failureOf(use());
-      await settle();
-    }
-    expect(requests()).toHaveLength(2);
-    server.data = good;
-    expect(await use()).toBe('token-1');
-  });
 
   test('still arrives for the other callers when one of them aborts', async () => {
     const { server, requests, use } = startTokens();
@@ -236,23 +218,6 @@ describe('refused credentials', () => {
       expect(requests()).toHaveLength(count);
     }
     expect(harness.credentials).toEqual([false, true, false]);
-  });
-
-  test('are sent at once with another secret, and the pauses start over', async () => {
-    const { clock, server, harness, requests, use } = startTokens();
-    server.token = REFUSAL;
-    for (const [seconds, secret, count] of [
-      [0, 'secret', 1],
-      [60, 'secret', 2],
-      [0, 'another', 3],
-      [59, 'another', 3],
-      [1, 'another', 4],
-    ] as const) {
-      await clock.advance(seconds * 1_000);
-      harness.access.readSecret = () => Promise.resolve(new Secret(secret));
-      await failureOf(use());
-      expect(requests()).toHaveLength(count);
-    }
   });
 
   test('at a renewal leave the old token valid to its end', async () => {

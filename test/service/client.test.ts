@@ -1,9 +1,7 @@
 /** Queries through the whole client over real sockets: requests, responses, statuses, credentials, secrets. */
-import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { ServiceError, TimeLimitError } from '../../src/base/errors.ts';
 import type { RawPage } from '../../src/base/model.ts';
-import { Secret } from '../../src/base/secret.ts';
 import { titleOf } from '../../src/service/transport.ts';
 import {
   body,
@@ -86,14 +84,6 @@ describe('a query', () => {
       `/v1/login?limit=2&from=${from}&to=${to}`,
     ]);
     expect(harness.reported.join()).toContain(decodeURIComponent(from));
-  });
-
-  test('writes its times as it says itself, whatever is configured', async () => {
-    const { server, harness } = await start({ config: { requestTimes: 'utc' } });
-    await ask(harness.riverside, { ...QUERY, requestTimes: 'local' });
-    expect(server.received[1]?.url).toBe(
-      '/v1/peoplecount?aggregation=minute&from=2026-11-01T04%3A00%3A00',
-    );
   });
 
   test('for raw records has limit, token and window, and is retried', async () => {
@@ -298,67 +288,4 @@ test('close fails what is in flight, what waits and what comes later as unreacha
   const outcomes = await Promise.all([...queries, failureOf(ask(harness.riverside))]);
   expect(outcomes.map(({ reason }) => reason)).toEqual(Array(4).fill('unreachable'));
   await until(() => server.sockets.size === 0);
-});
-
-describe('token and secret', () => {
-  test.for([TOKEN, SECRET, `key-${TOKEN}-1`])(
-    'in a key or an aggregation make the response malformed: %s',
-    async (key) => {
-      const { server, harness } = await start();
-      server.data = inTurn(
-        json(200, peopleBody([{ key, in: 1, out: 1 }], 'branch')),
-        json(200, peopleBody([], key)),
-      );
-      for (const place of ['row 0: "key"', '"metadata.aggregation"']) {
-        expect(await failureOf(ask(harness.riverside))).toMatchObject({
-          reason: 'malformed',
-          message: `GET ${server.url}/v1/peoplecount: ${place} repeats the token or the client secret`,
-        });
-      }
-    },
-  );
-
-  test.for(['20', 'minute', '2026-11'])(
-    'of less than 8 characters may be in a response: %s',
-    async (short) => {
-      const { server, harness } = await start();
-      harness.access.readSecret = () => Promise.resolve(new Secret(short));
-      server.token = json(200, tokenBody({ access_token: short }));
-      const { aggregation, rows } = await ask(harness.riverside);
-      expect([aggregation, rows.map(({ key }) => key)]).toEqual(['minute', ['2026-11-01T10:00']]);
-    },
-  );
-
-  test('are in no error and no log line, whatever the service responds', async () => {
-    const { server, harness } = await start({ config: { timeoutMs: 200 } });
-    const responses: readonly Responder[] = [
-      (request, response) =>
-        json(200, { [SECRET]: TOKEN, metadata: request, result: TOKEN })(request, response),
-      json(200, peopleBody([{ key: TOKEN.repeat(9), in: SECRET, out: SECRET }])),
-      json(200, peopleBody([{ key: TOKEN, in: SECRET, out: SECRET }])),
-      json(200, { error: TOKEN }),
-      json(400, { error: TOKEN }),
-      status(401, { 'www-authenticate': TOKEN }),
-      status(302, { location: `${server.url}/?${TOKEN}` }),
-      json(200, {}, { 'content-type': `text/${TOKEN}` }),
-      json(200, {}, { 'content-type': `text/html; ${SECRET}` }),
-      status(503, { 'retry-after': TOKEN }),
-      (request, response) => void response.end(`${request.headers.authorization}`),
-      (_request, response) => response.destroy(),
-      () => {},
-    ];
-    const shown = [inspect(harness.riverside, { depth: 9 })];
-    for (const endpoint of ['data', 'token'] as const) {
-      for (const response of responses) {
-        server[endpoint] = response;
-        const error = await failureOf(ask(harness.clientFor(endpoint)));
-        shown.push(inspect(error, { depth: 9 }), error.stack ?? '', JSON.stringify(error));
-      }
-    }
-    shown.push(...harness.reported);
-    const leaks = shown.filter((text) =>
-      [SECRET, TOKEN, 'from='].some((leak) => text.includes(leak)),
-    );
-    expect(leaks).toEqual([]);
-  });
 });

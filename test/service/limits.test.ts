@@ -73,14 +73,6 @@ describe('a semaphore', () => {
     await expect(waiting).rejects.toThrow('2 other requests of all for breakdowns and pasts');
   });
 
-  test('frees the place of an action that fails', async () => {
-    const semaphore = semaphoreOf(1);
-    await expect(semaphore.run(() => Promise.reject(new Error('no')), 'normal')).rejects.toThrow(
-      'no',
-    );
-    expect(await semaphore.run(() => Promise.resolve('next'), 'normal')).toBe('next');
-  });
-
   test('drops a waiter that aborts, first, last or in the middle', async () => {
     const semaphore = semaphoreOf(1);
     const { ends } = startAll(semaphore, 1);

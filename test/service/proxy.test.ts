@@ -1,7 +1,7 @@
 /** A proxy between the client and the service. */
 import { describe, expect, test } from 'vitest';
 import { startProxy } from './support/proxy.ts';
-import { GOOD, inTurn, startScriptedServer, status } from '../support/scripted-server.ts';
+import { startScriptedServer } from '../support/scripted-server.ts';
 import { ask, AUTHORITY, certified, createHarness, failureOf, start } from './support/harness.ts';
 
 const BASIC = `Basic ${Buffer.from('user:proxy-password').toString('base64')}`;
@@ -15,16 +15,6 @@ describe('service.proxy_url', () => {
     await ask(harness.riverside);
     await ask(harness.riverside);
     expect(proxy.seen).toEqual([`CONNECT ${new URL(server.url).host} ${BASIC}`]);
-  });
-
-  test('carries TLS through a new tunnel after a failure', async () => {
-    const server = await startScriptedServer(SECURE);
-    const proxy = await startProxy(true);
-    const harness = createHarness(server.url, { config: { ca: AUTHORITY, proxyUrl: proxy.url } });
-    server.data = inTurn(status(404), GOOD);
-    await failureOf(ask(harness.riverside));
-    await ask(harness.riverside);
-    expect(proxy.seen).toHaveLength(2);
   });
 
   test('is used whatever NO_PROXY names', async () => {

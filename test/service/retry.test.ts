@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError, TimeLimitError } from '../../src/base/errors.ts';
 import { parseRetryAfter, POLL_RETRIES, withRetries } from '../../src/service/retry.ts';
-import { AbortedError } from '../../src/service/limits.ts';
 import { inTurn } from '../support/scripted-server.ts';
 import {
   ask,
@@ -64,22 +63,6 @@ describe('a query that fails', () => {
     controller.abort(reason);
     expect(await outcome).toBe(expected);
     expect(clock.sleepers).toBe(0);
-  });
-
-  test('has the cause if a later attempt is aborted', async () => {
-    const clock = virtualClock();
-    const controller = new AbortController();
-    const attempt = inTurn(
-      () => Promise.reject(FAILURE),
-      () => {
-        controller.abort();
-        return Promise.reject(new AbortedError('no complete response'));
-      },
-    );
-    const sources = { clock, random: { next: () => 1 } };
-    const outcome = failureOf(withRetries(attempt, POLL_RETRIES, sources, controller.signal));
-    await clock.advance(1_000);
-    expect(await outcome).toBe(FAILURE);
   });
 
   test.for([
