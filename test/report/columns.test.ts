@@ -112,36 +112,14 @@ test('tables and HTML have totals of each customer with several parts, and of al
   const sections = [MAIN, NORTH, LOGINS, HILLTOP];
   const table = tableReport(sections, OPTIONS).split('\n');
   expect(
-    table.filter((line) => /total|all/.test(line)).map((line) => line.split(/ +/).slice(0, 11)),
+    table
+      .filter((line) => /total|all/.test(line))
+      .map((line) => line.trim().replaceAll(/ +/g, ' ')),
   ).toEqual([
-    [
-      'northern-jutland',
-      'total',
-      '-',
-      '2024-02-01',
-      '2024-03-01',
-      '2000',
-      '2000',
-      '2000',
-      '-',
-      '-',
-      '-',
-    ],
-    [
-      'northern-jutland',
-      'total',
-      '-',
-      '2025-02-01',
-      '2025-03-01',
-      '2002',
-      '2000',
-      '2001',
-      '70',
-      '-',
-      '-',
-    ],
-    ['all', 'customers', '-', '-', '2024-02-01', '2024-03-01', '2000', '2000', '2000', '-', '-'],
-    ['all', 'customers', '-', '-', '2025-02-01', '2025-03-01', '3003', '3000', '3001.5', '70', '-'],
+    expect.stringMatching(/^northern-jutland total - 2024-02-01 2024-03-01 2000 2000 2000 - - -/),
+    expect.stringMatching(/^northern-jutland total - 2025-02-01 2025-03-01 2002 2000 2001 70 - -/),
+    expect.stringMatching(/^all customers - - 2024-02-01 2024-03-01 2000 2000 2000 - -/),
+    expect.stringMatching(/^all customers - - 2025-02-01 2025-03-01 3003 3000 3001.5 70 -/),
   ]);
   expect(textOf(htmlReport(sections, OPTIONS, 0))).toContain(
     'northern-jutland, total 4 001 70 hilltop 1 000.5 0 all customers 5 001.5 70 northern',

@@ -233,3 +233,19 @@ describe('as time passes', () => {
     expect(record?.localTime).toBe('2026-03-18T12:34:56.789+01:00');
   });
 });
+
+const QUERY = { from: '2026-03-18T11:00:00+01:00', to: '2026-03-19T00:00:00+01:00' };
+const TIMES = { from: '2026-03-18T10:00:00.000Z', to: '2026-03-18T23:00:00.000Z' };
+
+test.each([
+  [{}, { ...QUERY, count: 1 }],
+  [{ metadataCount: 'counts' }, { ...QUERY, count: 2 }],
+  [{ metadataCount: 'absent' }, QUERY],
+  [{ metadataTimes: 'utc' }, { ...TIMES, count: 1 }],
+  [{ metadataTimes: 'absent' }, { count: 1 }],
+] as const)('with %j, the metadata of one row has %j', (conventions, expected) => {
+  const one = oneEntry(conventions);
+  one.service.record('lone', { kind: 'in', atMs: at('2026-03-18T11:00:00Z'), arrivesMs: 0 });
+  const { metadata } = one.ask(PEOPLE, { ...QUERY, aggregation: 'day' });
+  expect(metadata).toEqual({ ...expected, aggregation: 'day' });
+});

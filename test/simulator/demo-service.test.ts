@@ -83,20 +83,4 @@ describe('the five customers of the demo', () => {
       false,
     ]);
   });
-
-  test('are closed at night, but for the last one', () => {
-    const startMs = Date.parse('2026-03-16T00:00:00Z');
-    const isClosedInSomeHour = serviceAt(NOW_MS).customers.map(({ library }) =>
-      Array.from({ length: 24 }, (_, i) => isOpen(library, startMs + i * HOUR_MS)).includes(false),
-    );
-    expect(isClosedInSomeHour).toEqual([true, true, true, true, false]);
-  });
-});
-
-test('names, secrets and ids are unique among thousands of customers', () => {
-  const { customers } = serviceAt(NOW_MS, 7_000);
-  expect(new Set(customers.map(({ clientSecret }) => clientSecret)).size).toBe(7_000);
-  expect(new Set(customers.map(({ library }) => library.name)).size).toBe(7_000);
-  const devices = customers.flatMap(({ library }) => library.devices.map(({ id }) => id));
-  expect(new Set(devices).size).toBe(devices.length);
 });

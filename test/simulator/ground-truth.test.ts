@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { BREAKDOWNS } from '../../src/base/model.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
-import { RecordCache } from '../../src/simulator/ledger.ts';
-import type { ServiceRecord } from '../../src/simulator/records.ts';
 import { branchRecords, countedOccupancy } from '../support/ground-truth.ts';
 import { LOGIN, NOW_MS, PEOPLE, at, silent, small, sum } from './support.ts';
 
@@ -10,32 +8,6 @@ const BRANCHES = [
   { id: 7, name: 'Main Library' },
   { id: 8, name: 'West Branch' },
 ];
-
-test('of many records, those that were made last stay in memory', () => {
-  const cache = new RecordCache();
-  const days = [{}, {}, {}];
-  const made: number[] = [];
-  for (const i of [0, 1, 0, 2, 0, 1]) {
-    const people = Array.from({ length: 30_000 }) as ServiceRecord[];
-    cache.recordsOf(days[i] ?? {}, () => {
-      made.push(i);
-      return { people, logins: [] };
-    });
-  }
-  expect(made).toEqual([0, 1, 2, 0, 1]);
-});
-
-test('records that are made again are the same', () => {
-  const { ask } = small({}, { visitsPerDay: 3_000 });
-  function firstDay() {
-    const [from, to] = ['2026-02-20T00:00:00Z', '2026-02-21T00:00:00Z'];
-    return ask(PEOPLE, { aggregation: 'minute', from, to }).result;
-  }
-  const before = firstDay();
-  expect(sum(ask(PEOPLE, { aggregation: 'minute' }).result).in).toBeGreaterThan(50_000);
-  expect(before.length).toBeGreaterThan(100);
-  expect(firstDay()).toEqual(before);
-});
 
 describe('totals', () => {
   test.each([
@@ -115,13 +87,4 @@ test('counted occupancy is clamped at 0 in every minute', () => {
     { minuteMs: startMs + 180_000, entered: 2, exited: 1, people: 1 },
     { minuteMs: startMs + 240_000, entered: 1, exited: 0, people: 2 },
   ]);
-});
-
-test('records of a device that was offline are known when it is online again', () => {
-  const lateness = { usualMs: 0, offlineShare: 1, offlineMaxMs: 0 };
-  const { service } = small({ lateness }, { visitsPerDay: 2_000 });
-  const fromMs = at('2026-03-17T12:00:00Z');
-  const toMs = fromMs + 3_600_000;
-  expect(service.groundTruth('lone', fromMs, toMs - 1).entered).toBe(0);
-  expect(service.groundTruth('lone', fromMs, toMs).entered).toBeGreaterThan(100);
 });
