@@ -1,6 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { z } from 'zod';
 import { generatedFiles } from '../../grafana/dashboards.ts';
 import { RUNBOOKS_URL } from '../../grafana/theme.ts';
@@ -15,22 +14,9 @@ import type { Selector } from './promql.ts';
 const DASHBOARDS = readDashboards();
 const RECORDINGS = new Set(readRecordings().map(({ record }) => record));
 const DATASOURCE = { type: 'prometheus', uid: '${datasource}' };
-const CHOICE = { type: 'query', datasource: DATASOURCE, refresh: 2, hide: 0 };
-const ANY = { multi: true, includeAll: true };
-const LIBRARY = { name: 'customer', label: 'Library', ...CHOICE };
-const BRANCH = { name: 'branch', label: 'Branch', ...CHOICE };
-const LIBRARIES = [
-  { name: 'region', label: 'Region', ...CHOICE, ...ANY, allValue: '.*' },
-  { ...LIBRARY, ...ANY },
-];
-/** What the reader of each dashboard chooses, after data source and job. */
-const CHOSEN: Readonly<Record<string, readonly object[]>> = {
-  'library-overview': LIBRARIES,
-  'library-customer': [LIBRARY, { ...BRANCH, ...ANY, allValue: '.*' }],
-  'library-statistics': LIBRARIES,
-  'library-now': [LIBRARY, BRANCH],
-  'library-exporter': [{ name: 'instance', label: 'Instance', ...CHOICE, ...ANY, allValue: '.+' }],
-};
+const UIDS = ['customer', 'exporter', 'now', 'overview', 'statistics'].map(
+  (name) => `library-${name}`,
+);
 /** Links between these pass the library. */
 const WITH_ONE_LIBRARY = ['library-customer', 'library-now'];
 /** Units that Grafana knows: a misspelt one shows no unit and no error. */
@@ -73,9 +59,8 @@ test('there is no other dashboard than those that are made, and each file has th
   const files = readdirSync(new URL('../../grafana/dashboards/', import.meta.url)).toSorted();
   const made = generatedFiles().map(([name]) => name);
   expect([...files.map((name) => `dashboards/${name}`), 'rules.json']).toEqual(made.toSorted());
-  const uids = Object.keys(CHOSEN).toSorted();
-  expect(files).toEqual(uids.map((uid) => `${uid}.json`));
-  expect(DASHBOARDS.map(([, { uid }]) => uid).toSorted()).toEqual(uids);
+  expect(files).toEqual(UIDS.map((uid) => `${uid}.json`));
+  expect(DASHBOARDS.map(([, { uid }]) => uid).toSorted()).toEqual(UIDS);
 });
 
 test('they and their generator are small enough to be read', () => {
@@ -121,7 +106,7 @@ test('problems have their words, and a section of docs/alerts.md that the page o
 });
 
 describe.each(DASHBOARDS)('%s', (file, dashboard) => {
-  const { uid, panels, places, links, annotations, templating } = dashboard;
+  const { uid, panels, places, links, annotations } = dashboard;
   const queries = panels.flatMap(queriesOf);
 
   test('can be edited and copied, marks alerts, and needs nothing newer than Grafana 12.0', () => {
@@ -141,19 +126,11 @@ describe.each(DASHBOARDS)('%s', (file, dashboard) => {
 
   test('links to all others, and passes the library only where it is one', () => {
     const linked = links.map(({ url }) => /^\/d\/([\w-]+)\?/.exec(url)?.[1] ?? '');
-    expect([...linked, uid].toSorted()).toEqual(Object.keys(CHOSEN).toSorted());
+    expect([...linked, uid].toSorted()).toEqual(UIDS);
     for (const [index, other] of linked.entries()) {
       const passesLibrary = links[index]?.url.includes('${customer:') ?? false;
       expect(passesLibrary).toBe([uid, other].every((one) => WITH_ONE_LIBRARY.includes(one)));
     }
-  });
-
-  test('lets its reader choose the data source and whom', () => {
-    expect(templating.list).toMatchObject([
-      { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' },
-      { name: 'job', ...CHOICE, ...ANY, allValue: '.+', hide: 2 },
-      ...(CHOSEN[uid] ?? []),
-    ]);
   });
 
   test('numbers its panels, names them differently, and lays them side by side without a hole', () => {
@@ -237,18 +214,6 @@ describe.each(DASHBOARDS)('%s', (file, dashboard) => {
       .filter(({ call = '' }) => !['rate', 'irate', 'increase'].includes(call));
     // Counters start at 0 with the month: their value is the month's total.
     expect(uid === 'library-statistics' ? [] : values).toEqual([]);
-  });
-});
-
-test('provisioning puts the files into one folder, and knows the interval of the example', () => {
-  expect(parse(read('grafana/provisioning/dashboards/library.yaml'))).toMatchObject({
-    providers: [
-      { type: 'file', allowUiUpdates: false, options: { foldersFromFilesStructure: false } },
-    ],
-  });
-  const [, interval] = /^  scrape_interval: (\w+)$/m.exec(read('prometheus/prometheus.yml')) ?? [];
-  expect(parse(read('grafana/provisioning/datasources/prometheus.yaml'))).toMatchObject({
-    datasources: [{ type: 'prometheus', jsonData: { timeInterval: interval } }],
   });
 });
 

@@ -88,11 +88,7 @@ test('names are unique, and every file of the folder is known', () => {
   expect(files.toSorted()).toEqual([...RULE_FILES].toSorted());
 });
 
-test.each(ALERTS)('$alert has a section of docs/alerts.md by its name', ({ alert }) => {
-  expect(DOCS).toMatch(new RegExp(`^### ${alert}\\n[^#]*\\sFirst:\\s[^#]*PromQL:\\s\``, 'm'));
-});
-
-test('docs/alerts.md has no section about an alert that does not exist', () => {
+test('docs/alerts.md has a section for each alert, and for no other', () => {
   const headings = [...DOCS.matchAll(/^### (Library\w+)$/gm)].map(([, name = '']) => name);
   expect(headings.toSorted()).toEqual(ALERTS.map(({ alert }) => alert).toSorted());
 });
