@@ -6,7 +6,7 @@ import { parseListenAddress } from '../../src/base/listen.ts';
 import { createWebServer } from '../../src/web/server.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
 import { webOptions } from './fixtures.ts';
-import { ask, connected, protectedServer } from './protected.ts';
+import { ask, protectedServer } from './protected.ts';
 
 async function urlOf(changes: Partial<WebServerOptions> = {}): Promise<string> {
   return (await protectedServer({}, changes)).url;
@@ -141,20 +141,6 @@ test.each([
   expect(response.headers['content-type']).toBe(TEXT_PLAIN);
 });
 
-const LINE = 'GET /metrics HTTP/1.1\r\n';
-
-test.each([
-  ['a request line without a version', 'GET\r\n\r\n', '400'],
-  ['no host', `${LINE}\r\n`, '400'],
-  ['two lengths', `${LINE}Host: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n`, '400'],
-  ['9 KB of headers', `${LINE}X: ${'x'.repeat(9_000)}\r\n\r\n`, '431'],
-  ['a path of 9 KB', `GET /${'x'.repeat(9_000)} HTTP/1.1\r\n\r\n`, '431'],
-])('%s is refused, and ends the connection', async (_name, sent, status) => {
-  const { socket, ended } = await connected(await urlOf());
-  socket.write(sent);
-  expect((await ended).split(' ', 2)).toEqual(['HTTP/1.1', status]);
-});
-
 test.each(['metrics', '', '/:id', '/*', '/a b', '/-/ready', '/config', '/m?x'])(
   'the telemetry path %j is a usage error',
   (telemetryPath) => {
@@ -191,18 +177,12 @@ describe('the listen address', () => {
     expect((await ask(`http://127.0.0.1:${port}`, '/-/ready')).status).toBe(200);
   });
 
-  test('in use, or of another machine, is an error with the flag to change', async () => {
+  test('in use is an error with the flag to change', async () => {
     const { host } = new URL(await urlOf());
-    // 192.0.2.1 is reserved for documentation (RFC 5737).
-    for (const [listenAddress, reason] of [
-      [host, 'EADDRINUSE'],
-      ['192.0.2.1:0', 'EADDRNOTAVAIL'],
-    ] as const) {
-      const server = createWebServer(webOptions({ listenAddress }));
-      onTestFinished(() => server.stop());
-      await expect(server.start()).rejects.toThrow(
-        new RegExp(`^cannot listen on .*${reason}.*; set --web.listen-address$`),
-      );
-    }
+    const server = createWebServer(webOptions({ listenAddress: host }));
+    onTestFinished(() => server.stop());
+    await expect(server.start()).rejects.toThrow(
+      /^cannot listen on .*EADDRINUSE.*; set --web.listen-address$/,
+    );
   });
 });
