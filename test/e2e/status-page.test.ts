@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { PROBLEMS } from '../../src/counting/problems.ts';
 import { createWebServer } from '../../src/web/server.ts';
 import type { WebServer } from '../../src/web/server.ts';
-import { customersOfEachKind, statusOf, webOptions } from '../web/fixtures.ts';
+import { manyCustomers, statusOf, webOptions } from '../web/fixtures.ts';
 import { launchBrowser } from './support/browser.ts';
 import { startDemo } from './support/demo.ts';
 import { eventually } from './support/processes.ts';
@@ -17,7 +17,7 @@ let server: WebServer;
 let url: string;
 
 beforeAll(async () => {
-  server = createWebServer(webOptions({ status: () => statusOf(customersOfEachKind(CUSTOMERS)) }));
+  server = createWebServer(webOptions({ status: () => statusOf(manyCustomers(CUSTOMERS)) }));
   ({ url } = await server.start());
   browser = await launchBrowser();
 });
