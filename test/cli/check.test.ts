@@ -4,14 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { format } from 'node:util';
 import { expect, test } from 'vitest';
 import { VERSION } from '../../src/cli/io.ts';
-import { seededRandom } from '../../src/base/random.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { ALWAYS_OPEN, OFFICE_HOURS } from '../../src/simulator/libraries.ts';
 import { SECRET, startEnvironment } from './simulated-environment.ts';
 import { ran } from './terminal.ts';
-import { drawConventions } from '../support/drawn-conventions.ts';
-import { fittingKeyTimes, MINUTE_KEYS } from '../support/simulated-people.ts';
+import { MINUTE_KEYS } from '../support/simulated-people.ts';
 
 /** Ten people today, of whom five went out again. */
 const VISITS = { visitsAgo: [3, 7, 8, 21, 34, 55, 89, 90, 91, 144] };
@@ -181,16 +179,6 @@ test('--connect warns of hours that fit another time zone', async () => {
   );
 });
 
-test('--connect says why the branches cannot be read', async () => {
-  await using environment = await startEnvironment({ riverside: VISITS });
-  environment.isRefused = (query) => query.get('aggregation') === 'branch';
-  const { status, branchRows, findings } = await connect(
-    environment.config({ customer: { breakdowns: ['branch'] } }),
-  );
-  expect({ status, branchRows }).toEqual({ status: 1, branchRows: [] });
-  expect(findings).toEqual([expect.stringMatching(/^riverside: error: branches: rejected: /)]);
-});
-
 test('a failure of some customers is an error, and leaves the values of the others', async () => {
   const failing = { html: {}, revoked: {}, refused: {} };
   await using environment = await startEnvironment({ riverside: VISITS, ...failing });
@@ -235,22 +223,6 @@ test.each<[Partial<Conventions>, readonly number[], finding: string, service: Re
   expect(status).toBe(finding.startsWith('error') ? 1 : 0);
   expect(serviceRows[0]).toMatch(service);
   expect(valueRows[0]).toBe(values ?? valueRows[0]);
-});
-
-test('a service that refuses times in each form has none that fits', async () => {
-  await using environment = await startEnvironment({ riverside: VISITS });
-  environment.isRefused = (query) => query.has('to');
-  const { timesRows } = await connect(environment.config());
-  expect(timesRows).toEqual(['riverside refused refused refused none']);
-});
-
-test('every customer is read even if the limits allow few requests', async () => {
-  await using environment = await startEnvironment({ a: {}, b: {}, c: {}, d: {} });
-  // At 24 a second, all requests take longer than two timeouts.
-  const service = { max_requests_per_second: 24, max_concurrency: 2, timeout: '2s' };
-  const { status, valueRows } = await connect(environment.config({ service }));
-  expect(valueRows).toEqual(['a', 'b', 'c', 'd'].map((name) => `${name} 0 0 0 0 0 0 0`));
-  expect(status).toBe(0);
 });
 
 /** East and west of UTC, where clocks are never changed. */
@@ -320,17 +292,6 @@ test.each([
   expect(status).toBe(finding === undefined ? 0 : 1);
 });
 
-test('the times of requests are asked for before the zone of keys', async () => {
-  await using environment = await startEnvironment(
-    { riverside: { visitsAgo: [40, 90], library: { timezone: EAST } } },
-    { minuteKey: MINUTE_KEYS['local time'], designator: AS_LOCAL },
-  );
-  const { findings } = await connect(environment.config({ service: { request_times: 'utc' } }));
-  expect(findings).toEqual([
-    'riverside: error: service.request_times: utc does not fit the service, set it to offset',
-  ]);
-});
-
 test('times without an offset of another zone at the service are no fault of request_times', async () => {
   await using environment = await startEnvironment({
     riverside: { visitsAgo: [360], library: { timezone: EAST } },
@@ -346,50 +307,3 @@ test('times without an offset of another zone at the service are no fault of req
     ],
   });
 });
-
-test('keys of a zone east of the configured one are ahead of the clock: the zone is asked for', async () => {
-  await using environment = await startEnvironment(
-    { riverside: { visitsAgo: [3, 90], library: { timezone: EAST } } },
-    { minuteKey: MINUTE_KEYS['local time'] },
-  );
-  const config = environment.config({ customer: { timezone: 'Asia/Kolkata' } });
-  const { status, findings } = await connect(config);
-  expect({ status, findings }).toEqual({
-    status: 0,
-    findings: [
-      'riverside: warning: keys of minutes are 3.5 hours ahead of the clock: is timezone Asia/Kolkata right?',
-    ],
-  });
-});
-
-/** No request returns the totals of such a service (README, limitations). */
-const UNREADABLE = [
-  'the service does not return minutes: the totals may be too low',
-  'the totals need more than the 1000 requests of one interval',
-];
-
-test.each(Array.from({ length: 8 }, (_, i) => i + 1))(
-  'drawn service %d: the values are its own, or an error says why not',
-  async (seed) => {
-    const drawn = drawConventions(seededRandom(seed));
-    const conventions = { ...drawn, rateLimit: undefined };
-    await using environment = await startEnvironment({ riverside: VISITS }, conventions);
-    const request_times = drawn.designator === 'ignored, read as UTC' ? 'utc' : 'offset';
-    const key_times = fittingKeyTimes(drawn.minuteKey);
-    const config = environment.config({
-      polling: { interval: '1s' },
-      service: { request_times, key_times },
-    });
-    const { status, valueRows, findings } = await connect(config);
-    const isReadable = !UNREADABLE.some((text) => findings.join().includes(text));
-    const [row = ''] = valueRows;
-    const counters = VALUES.replace(/ 5$/, '');
-    expect(isReadable ? row : counters).toContain(counters);
-    const hasErrors = findings.some((finding) => finding.includes(': error: '));
-    const lacksOccupancy = row.endsWith(' -');
-    expect({ hasErrors, status }).toEqual({
-      hasErrors: !isReadable || lacksOccupancy,
-      status: hasErrors ? 1 : 0,
-    });
-  },
-);
