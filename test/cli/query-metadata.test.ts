@@ -67,12 +67,6 @@ test('JSON is a line for each page, with the documented metadata and fields alon
   ]);
 });
 
-test('JSON of an aggregation is one line', async () => {
-  const body = { metadata: { count: 1, aggregation: 'day' }, result: [{ key: 1, value: 2, x: 3 }] };
-  const { out } = await query({ '': json(200, body) }, ['--format=json', '--aggregation=day']);
-  expect(out).toBe('{"metadata":{"count":1,"aggregation":"day"},"result":[{"key":1,"value":2}]}\n');
-});
-
 test('a failure says how to read on, and these flags do', async () => {
   const token = `it's $HOME "b"`;
   const responders = { '': page('l-1', { startToken: token }), [token]: json(403, {}) };
@@ -104,14 +98,4 @@ test('so does an interruption', async () => {
   const { status, err } = await query(responders, ['--limit=1'], terminal);
   expect(status).toBe(143);
   expect(err).toContain("To read the rest, give --limit=1 --start-token='a'\n");
-});
-
-test('a failure of the first page does not', async () => {
-  const { err } = await query({ '': json(403, {}) });
-  expect(err).not.toContain('To read the rest');
-});
-
-test('--start-token is not for an aggregation', async () => {
-  const { status, err } = await query({}, ['--aggregation=day', '--start-token=a']);
-  expect([status, err]).toEqual([2, expect.stringContaining('--start-token')]);
 });
