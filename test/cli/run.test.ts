@@ -1,10 +1,9 @@
 /** Reloads of `run`: what they read again, and one that is requested while the configuration is loaded. */
 import { existsSync } from 'node:fs';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { launch, Workspace } from '../acceptance/daemon.ts';
-import { makeAuthority, makeCertificate } from '../support/certificates.ts';
+import { Workspace } from '../acceptance/daemon.ts';
 import { startScriptedServer } from '../support/scripted-server.ts';
-import { configFlag, SECRET } from './simulated-environment.ts';
+import { configFlag } from './simulated-environment.ts';
 import { ran, Terminal } from './terminal.ts';
 
 const FLAGS = ['--web.listen-address=127.0.0.1:0', '--storage.path=', '--web.enable-lifecycle'];
@@ -24,42 +23,6 @@ test('a start without its address leaves no files, and logs nothing', async () =
   expect(err).toMatch(/^error: cannot listen on .*EADDRINUSE.*\n$/);
   expect(existsSync(`${workspace.folder}/data`)).toBe(false);
 });
-
-test('a reload applies a changed ca_file and proxy_url', async () => {
-  const issuer = makeAuthority();
-  const service = await startScriptedServer(
-    makeCertificate({ name: 'service', hosts: ['127.0.0.1'], issuer }),
-  );
-  const workspace = new Workspace();
-  onTestFinished(() => workspace.close());
-  function configure(settings: object = {}): string {
-    const more = { service: { ca_file: 'ca.pem', ...settings }, polling: { interval: '1s' } };
-    return configFlag(workspace, service.url, ZONES, more);
-  }
-  workspace.write('ca.pem', makeAuthority().cert);
-  const child = await launch(workspace, [configure(), '--log.level=debug', ...FLAGS]).listening();
-  await child.until(() => child.stderr.includes('set service.ca_file'));
-  workspace.write('ca.pem', 'no certificate');
-  expect((await child.reload()).status).toBe(400);
-  expect(service.received).toEqual([]);
-
-  workspace.write('ca.pem', issuer.cert);
-  expect((await child.reload()).status).toBe(200);
-  await vi.waitUntil(() => service.count('/v1/peoplecount') > 0, WAIT);
-
-  // Nothing listens on port 1, and no request may bypass the proxy.
-  configure({ proxy_url: `http://user:${SECRET}@127.0.0.1:1` });
-  expect((await child.reload()).status).toBe(200);
-  const before = service.received.length;
-  const stream = { customer: 'riverside', stream: 'people' };
-  await vi.waitUntil(
-    async () => (await child.value('library_poll_failures_total', stream)) !== 0,
-    WAIT,
-  );
-  expect(service.received).toHaveLength(before);
-  await child.stop();
-  expect(child.stderr + child.stdout).not.toContain(SECRET);
-}, 90_000);
 
 test('a pod with a number that is not below the number of shards polls nobody, and says so', async () => {
   const workspace = new Workspace();
