@@ -90,33 +90,3 @@ test('demo prints its status page and how to load its past, reloads at SIGHUP, a
     .toContain('config reloaded');
   expect(await stop()).toBe(0);
 });
-
-test('demo does not warn of a slow service, because it is simulated', async () => {
-  const flags = ['--customers=1', '--web.listen-address=127.0.0.1:0'];
-  const { terminal, stop } = await start('demo', ...flags);
-  await expect.poll(() => terminal.url, WAIT).toBeDefined();
-  const simulator = /(http:\S+\/simulator)\//.exec(terminal.out)?.[1] ?? '';
-  async function slowDown(rate: number): Promise<void> {
-    const body = JSON.stringify({ rate, kinds: ['slow'] });
-    await fetch(`${simulator}/faults`, { method: 'POST', body });
-  }
-  async function metric(name: string): Promise<number> {
-    const text = await (await fetch(`${terminal.url}/metrics`)).text();
-    return Number(text.split(`\nlibrary_${name} `)[1]?.split('\n')[0]);
-  }
-  const skipped = 'polls_skipped_total{customer="riverside",stream="people"}';
-  const duration = 'exporter_poll_duration_seconds';
-  const LONG = { timeout: 60_000, interval: 200 };
-  await slowDown(1);
-  await expect.poll(() => metric(skipped), LONG).toBeGreaterThan(0);
-  await slowDown(0);
-  const quick = `${duration}_bucket{stream="people",le="5.0"}`;
-  await expect
-    .poll(
-      async () => (await metric(`${duration}_count{stream="people"}`)) - (await metric(quick)),
-      LONG,
-    )
-    .toBeGreaterThan(0);
-  expect(terminal.logLines().filter((line) => 'interval_seconds' in line)).toEqual([]);
-  expect(await stop()).toBe(0);
-}, 150_000);
