@@ -74,18 +74,6 @@ test('--version names the revision and Node.js', async () => {
   );
 });
 
-test.each([
-  ['query', ['--customer']],
-  ['backfill', ['--from', '--to', '--output']],
-  ['report', ['--from', '--to']],
-])('the help of %s marks %j as required', async (command, flags) => {
-  const { out } = await ran('help', command);
-  const words = out.replaceAll(/\s+/g, ' ');
-  for (const flag of flags) {
-    expect(words).toMatch(new RegExp(` ${flag} <\\w+> [^<]*required`));
-  }
-});
-
 test.each([['--help'], ['-h'], ['help']])('%s lists the commands', async (arg) => {
   const { status, out, err } = await ran(arg);
   expect({ status, err }).toEqual({ status: 0, err: '' });
