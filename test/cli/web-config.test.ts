@@ -8,6 +8,7 @@ import { Harness } from '../acceptance/harness.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { partsIn } from '../support/disguises.ts';
 import { ask, basic } from '../web/protected.ts';
+import { ran } from './terminal.ts';
 
 const harness = new Harness();
 const { workspace } = harness;
@@ -100,10 +101,10 @@ test.each([
     workspace.write('start.yaml', text);
   }
   const config = harness.configure([riverside]);
-  const child = await harness.run(...flagsFor(workspace, config, `--web.config.file=${web}`));
-  expect(child.ended).toBe(2);
-  expect(child.stderr).toContain(problem);
-  expect(child.url).toBe('');
+  const { status, err } = await ran(...flagsFor(workspace, config, `--web.config.file=${web}`));
+  expect(status).toBe(2);
+  expect(err).toContain(problem);
+  expect(err).not.toContain('listening');
 });
 
 test('applies neither file at a reload if one is bad', async () => {
