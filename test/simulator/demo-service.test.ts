@@ -84,3 +84,13 @@ describe('the five customers of the demo', () => {
     ]);
   });
 });
+
+test('with a number of branches, each customer has so many, in the time zone that is given', () => {
+  const clock = new VirtualClock(NOW_MS);
+  const options = { seed: 1, customers: 2, branches: 12, timezone: 'Asia/Kolkata', clock };
+  const libraries = createDemoService(options).customers.map(({ library }) => library);
+  expect(libraries.map(({ branches, timezone }) => [branches.length, timezone])).toEqual([
+    [12, 'Asia/Kolkata'],
+    [12, 'Asia/Kolkata'],
+  ]);
+});
