@@ -1,5 +1,5 @@
 /** The examples of the pages: configurations, commands and queries. */
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadWebConfig } from '../../src/config/web.ts';
@@ -20,7 +20,6 @@ const PAGES = [
   'operations',
   'troubleshooting',
 ];
-const SRC = new URL('../../src/', import.meta.url);
 const TEXT = PAGES.map((page) =>
   readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8'),
 ).join('\n');
@@ -90,19 +89,4 @@ test.each([...new Set(COMMANDS)])('%s has flags that exist', async (line) => {
 test('there are queries and command lines', () => {
   expect(QUERIES.length).toBeGreaterThan(20);
   expect(COMMANDS.length).toBeGreaterThan(8);
-});
-
-test('the log messages of docs/troubleshooting.md are those of the source', () => {
-  const [, section = ''] = TEXT.split('## Log messages\n');
-  const rows = section.split(/^#/m, 1)[0]?.matchAll(/^\| (`[^|]+`) +\|/gm) ?? [];
-  const messages = [...rows].flatMap(([, cell = '']) =>
-    Array.from(cell.matchAll(/`([^`]+)`/g), ([, message = '']) => message),
-  );
-  expect(messages.length).toBeGreaterThan(20);
-  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' });
-  const source = files
-    .filter((name) => name.endsWith('.ts'))
-    .map((name) => readFileSync(new URL(name, SRC), 'utf8'))
-    .join('');
-  expect(messages.filter((message) => !source.includes(`'${message}'`))).toEqual([]);
 });
