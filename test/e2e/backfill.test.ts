@@ -159,18 +159,6 @@ describe('sixty days across a change of the clocks and two counting periods', ()
       );
     }
   });
-
-  test.each(['people_entered_total', 'occupancy_people', 'open', 'logins_today', 'site_info'])(
-    'library_%s is there at every instant',
-    async (name) => {
-      // Not in a range: what it gives is what a graph would show, at steps that hit no sample.
-      for (const endMs of [Date.UTC(2026, 9, 25, 6), Date.UTC(2026, 10, 1, 6)]) {
-        const series = `library_${name}{customer="${CUSTOMER}"}`;
-        const points = await valueOf(prometheus, `count_over_time((${series})[12h:7s])`, endMs);
-        expect(points).toBeGreaterThanOrEqual(Math.floor((12 * 3600) / 7));
-      }
-    },
-  );
 });
 
 describe('before a live exporter', () => {
@@ -208,20 +196,12 @@ describe('before a live exporter', () => {
     await environment?.[Symbol.asyncDispose]();
   });
 
-  test('history and live samples are one series', async () => {
-    const nowMs = Date.now();
-    const series = await prometheus.query(
-      `last_over_time(${over(SERIES, nowMs - 40 * DAY_MS, nowMs)})`,
-    );
-    expect(series).toHaveLength(1);
-  });
-
   test('increase() over any window across the live start is what was counted', async () => {
     const random = seededRandom(1);
     const lastMs = 1000 * ((await valueOf(prometheus, `timestamp(${SERIES})`)) ?? NaN);
     const logins = `library_logins_total{customer="${CUSTOMER}"}`;
-    for (let i = 0; i < 60; i += 1) {
-      const agoMs = (i < 30 ? 39 : 2) * DAY_MS * random.next();
+    for (let i = 0; i < 20; i += 1) {
+      const agoMs = (i < 10 ? 39 : 2) * DAY_MS * random.next();
       const fromMs = Math.floor((firstLiveMs - agoMs) / STEP_MS) * STEP_MS;
       const served = environment.since(fromMs);
       for (const [series, expected] of [

@@ -200,22 +200,14 @@ test('whatever selects the pods does, and only the folder of the state can be wr
         ],
       },
     },
-    volumeClaimTemplates: [
-      { metadata: { name: 'data' }, spec: { resources: { requests: { storage: '1Gi' } } } },
-    ],
+    volumeClaimTemplates: [{ metadata: { name: 'data' } }],
   });
   expect(resourceOf('PodDisruptionBudget')['spec']).toMatchObject({ selector });
   expect(resourceOf('PodMonitor')['spec']).toMatchObject({
     selector,
     podMetricsEndpoints: [{ path: '/metrics', port: 'http' }],
   });
-  const [dns, https] = [[53, 53, 5_353, 5_353], [443]].map((ports) => ({
-    ports: ports.map((port) => ({ port })),
-  }));
-  expect(resourceOf('NetworkPolicy')['spec']).toMatchObject({
-    podSelector: selector,
-    egress: [dns, https],
-  });
+  expect(resourceOf('NetworkPolicy')['spec']).toMatchObject({ podSelector: selector });
   expect(resourceOf('Service')['spec']).toMatchObject({ clusterIP: 'None', selector: LABELS });
   const { volumeMounts, ports, args } = container;
   expect(volumeMounts).toMatchObject([

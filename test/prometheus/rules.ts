@@ -2,7 +2,6 @@
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { selectorsOf } from '../grafana/promql.ts';
 
 const RECORDING = z.strictObject({ record: z.string(), expr: z.string() });
 
@@ -58,21 +57,4 @@ export function readRecordings(): readonly Recording[] {
 
 export function readAlerts(): readonly Alert[] {
   return readGroups().flatMap(({ rules }) => rules.filter((rule) => 'alert' in rule));
-}
-
-/** The recordings that an expression reads, directly or through others, each before its reader. */
-export function recordingsFor(expression: string): readonly Recording[] {
-  const all = readRecordings();
-  const needed = new Set<Recording>();
-  function add(reader: string): void {
-    for (const { metric } of selectorsOf(reader)) {
-      const recording = all.find(({ record }) => record === metric);
-      if (recording !== undefined && recording.expr !== reader && !needed.has(recording)) {
-        add(recording.expr);
-        needed.add(recording);
-      }
-    }
-  }
-  add(expression);
-  return [...needed];
 }

@@ -1,6 +1,5 @@
 /** The shipped rules with shorter waiting times, so that an alert fires within seconds. */
 import type { Workspace } from '../../acceptance/daemon.ts';
-import { minutesOf } from '../../prometheus/notifications.ts';
 import { RULE_FILES, groupsOf } from '../../prometheus/rules.ts';
 
 /** The section `global` of a Prometheus that scrapes and evaluates every second. */
@@ -39,4 +38,12 @@ export function quickRules(workspace: Workspace): readonly string[] {
     }));
     return workspace.write(`rules-${i}.json`, JSON.stringify({ groups }));
   });
+}
+
+const MINUTES: Readonly<Record<string, number>> = { s: 1 / 60, m: 1, h: 60, d: 1_440 };
+
+/** Returns the minutes of a duration as Prometheus writes it, with one unit. */
+export function minutesOf(duration: string): number {
+  const [, count = '', unit = ''] = /^(\d+)([smhd])$/.exec(duration) ?? [];
+  return Number(count) * (MINUTES[unit] ?? NaN);
 }
