@@ -1,4 +1,4 @@
-/** Reloads of `run`: what they read again, and one that is requested while the configuration is loaded. */
+/** `run` without its address, and without a shard. */
 import { existsSync } from 'node:fs';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Workspace } from '../acceptance/daemon.ts';
@@ -43,31 +43,6 @@ test('a pod with a number that is not below the number of shards polls nobody, a
     }),
   );
   expect((await fetch(new URL('/-/ready', url))).status).toBe(200);
-  terminal.terminate();
-  expect((await running).status).toBe(0);
-});
-
-/** Receives SIGHUP as soon as that does not end the process. */
-class HangupAtStart extends Terminal {
-  logBefore: string | undefined;
-
-  override readonly onHangup = (listener: () => void): void => {
-    this.logBefore ??= this.err;
-    listener();
-  };
-}
-
-test('a SIGHUP before the configuration is loaded leads to a reload after the start', async () => {
-  const workspace = new Workspace();
-  onTestFinished(() => workspace.close());
-  // Nothing listens on port 9: polls may fail here.
-  const config = configFlag(workspace, 'http://127.0.0.1:9', ZONES);
-  const terminal = new HangupAtStart();
-  const running = terminal.run('run', config, ...FLAGS);
-  await expect
-    .poll(() => terminal.logLines().map(({ msg }) => msg), WAIT)
-    .toEqual(expect.arrayContaining(['listening', 'config reloaded']));
-  expect(terminal.logBefore).toBe('');
   terminal.terminate();
   expect((await running).status).toBe(0);
 });

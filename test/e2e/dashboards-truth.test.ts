@@ -22,7 +22,6 @@ import {
 } from '../../src/simulator/libraries.ts';
 import type { Library } from '../../src/simulator/libraries.ts';
 import { createSimulatedService } from '../../src/simulator/simulated-service.ts';
-import { readRecordings } from '../prometheus/rules.ts';
 import { startExporter, toResponse, toSimulated } from '../support/exporter-process.ts';
 import { branchRecords } from '../support/ground-truth.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
@@ -391,28 +390,6 @@ test('a library has its capacity, logins, doors, and the hour by its own clock',
   const hours = ['customer', 'Entries by hour and weekday'] as const;
   expect(await valueOf([...hours, 'weekday'], reader)).toBe(0);
   expect(await valueOf([...hours, 'hour'], reader)).toBe(15);
-});
-
-test('the recordings have the totals of the running month', async () => {
-  const [entries = '', logins = ''] = ['people_entered', 'logins'].map(
-    (name) => readRecordings().find(({ record }) => record.includes(`month:library_${name}`))?.expr,
-  );
-  const recorded = await prometheus.query(entries, NOW_MS);
-  expect(recorded.map(({ labels }) => labels['month'])).toEqual(Array(6).fill('2026-11'));
-  function of(customer: string): number {
-    const ofCustomer = recorded.filter(({ labels }) => labels['customer'] === customer);
-    return sum(ofCustomer.map(({ value }) => value));
-  }
-  for (const customer of ['well', 'branched']) {
-    // Branches are polled every five minutes.
-    const oldest = entered(customer, NOVEMBER_MS, NOW_MS - 3 * STEP_MS);
-    expectBetween(of(customer), [oldest, entered(customer, NOVEMBER_MS)]);
-  }
-  const ofWell = (await prometheus.query(logins, NOW_MS)).find(
-    ({ labels }) => labels['customer'] === 'well',
-  );
-  const counted = service.groundTruth('well', NOVEMBER_MS).logins;
-  expectBetween(ofWell?.value ?? NaN, [counted - 10, counted]);
 });
 
 test('months are their last recordings, those of branches have their names and missing counts', async () => {

@@ -99,7 +99,7 @@ export function polled(changes: Partial<StreamMetrics>): CustomerChanges {
 }
 
 /** Returns a series that starts at 04:00 in Copenhagen. */
-export function seriesOf(inside: readonly number[]): OccupancySeries {
+function seriesOf(inside: readonly number[]): OccupancySeries {
   const startMs = Date.UTC(2026, 2, 10, 3);
   const day = { startMs, endMs: startMs + 86_400_000 };
   return { day, stepMs: 900_000, inside, atMs: NOW_MS - 12_000 };

@@ -91,8 +91,8 @@ export async function startPrometheus(
   return { url, ...querying(url), stop };
 }
 
-/** Returns the queries of a Prometheus, or of another program with its API. */
-export function querying(url: string): Pick<Prometheus, 'query' | 'samples' | 'labelValues'> {
+/** Returns the queries of a Prometheus. */
+function querying(url: string): Pick<Prometheus, 'query' | 'samples' | 'labelValues'> {
   async function ask(path: string, parameters: Readonly<Record<string, string>>): Promise<unknown> {
     const search = new URLSearchParams(parameters).toString();
     const response = await fetch(`${url}/api/v1/${path}?${search}`);
