@@ -157,7 +157,7 @@ async function queryPages(
   const { status, out, err } = await terminal.run(...args);
   expect(err + out).not.toContain(SECRET);
   const ids = objectsOf(out).map(({ id }) => Number(String(id).slice(2)));
-  return { status, ids, err, asked: server.received.filter(({ method }) => method === 'GET') };
+  return { status, ids, out, err, asked: server.received.filter(({ method }) => method === 'GET') };
 }
 
 function parametersOf({ url }: ReceivedRequest): URLSearchParams {
@@ -209,4 +209,56 @@ test('after failed and empty pages, no record is lost or doubled', async () => {
   const pages = { '': page([1], 'a'), a, b: page([], 'c'), c: page([3]) };
   const { status, ids } = await queryPages(pages);
   expect({ status, ids }).toEqual({ status: 0, ids: [1, 2, 3] });
+});
+
+const WINDOW = { from: '2026-11-01T00:00:00+01:00', to: '2026-11-02T00:00:00+01:00' };
+const WINDOW_FLAGS = ['--from=2026-11-01', '--to=2026-11-02', '--limit=1'];
+
+test('JSON is a line for each page, with the documented metadata and fields alone', async () => {
+  const metadata = { ...WINDOW, count: 1, limit: 1 };
+  const result = [{ id: 'l-1', name: 'Desk', patronName: 'Ada' }];
+  const pages = {
+    '': json(200, { metadata: { ...metadata, startToken: 'a', patron: 'Ada', total: 2 }, result }),
+    a: json(200, { metadata, result: [{ id: 'l-2', name: 'Desk' }] }),
+  };
+  const { status, out, err } = await queryPages(pages, ['--format=json', ...WINDOW_FLAGS]);
+  expect({ status, err }).toEqual({ status: 0, err: '' });
+  const missing = ['localTime', 'serverTime', 'clientTime', 'category', 'customerId'].concat([
+    'branchId',
+    'clientId',
+    'deviceId',
+  ]);
+  const shown = {
+    id: 'l-1',
+    name: 'Desk',
+    ...Object.fromEntries(missing.map((key) => [key, null])),
+  };
+  expect(objectsOf(out)).toEqual([
+    { metadata: { ...metadata, startToken: 'a' }, result: [shown] },
+    { metadata, result: [{ ...shown, id: 'l-2' }] },
+  ]);
+});
+
+test('a failure says how to read on, and these flags do', async () => {
+  const token = `it's $HOME "b"`;
+  const failed = await queryPages({ '': page([1], token), [token]: json(403, {}) }, WINDOW_FLAGS);
+  expect(failed.status).toBe(1);
+  expect(failed.err).toContain(
+    `(rows written: 1)\nTo read the rest, give --from=${WINDOW.from} --to=${WINDOW.to} --limit=1 ` +
+      `--start-token='it'\\''s $HOME "b"'\n`,
+  );
+  const flags = [`--from=${WINDOW.from}`, `--to=${WINDOW.to}`, '--limit=1'];
+  const rest = await queryPages({ [token]: page([2]) }, [...flags, `--start-token=${token}`]);
+  expect([rest.status, rest.ids]).toEqual([0, [2]]);
+  expect(rest.asked.map((each) => Object.fromEntries(parametersOf(each)))).toEqual([
+    { ...WINDOW, limit: '1', startToken: token },
+  ]);
+});
+
+test('so does an interruption', async () => {
+  const terminal = new Terminal();
+  const pages = { '': page([1], 'a'), a: () => terminal.terminate() };
+  const { status, err } = await queryPages(pages, ['--limit=1'], terminal);
+  expect(status).toBe(143);
+  expect(err).toContain("To read the rest, give --limit=1 --start-token='a'\n");
 });
