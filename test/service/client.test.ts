@@ -1,6 +1,6 @@
 /** Queries through the whole client over real sockets: requests, responses, statuses, credentials, secrets. */
 import { describe, expect, test } from 'vitest';
-import { ServiceError, TimeLimitError } from '../../src/base/errors.ts';
+import { TimeLimitError } from '../../src/base/errors.ts';
 import type { RawPage } from '../../src/base/model.ts';
 import { titleOf } from '../../src/service/transport.ts';
 import {
@@ -25,7 +25,6 @@ import {
   startInMemory,
   until,
 } from './support/harness.ts';
-import type { Reply } from './support/harness.ts';
 
 const JSON_ONLY = { accept: 'application/json', 'accept-encoding': 'gzip' };
 
@@ -244,36 +243,6 @@ test('a customer whose requests hang does not take the places of the others', as
   expect(new Set(outcomes.map(({ reason }) => reason))).toEqual(new Set(['timeout']));
   expect(outcomes[9]?.message).toMatch(
     /^not sent: 3 other requests of this customer had no complete response within \d+m?s$/,
-  );
-});
-
-test.for([
-  [2, 2],
-  [3, 4],
-  [4, 8],
-] as const)('of %i places, %i customers whose optional requests hang leave some', async (row) => {
-  const [maxConcurrency, customers] = row;
-  const { clock, server, harness } = startInMemory({ config: { maxConcurrency } });
-  const good: Reply = server.data;
-  server.data = (request) =>
-    request.url.includes('device')
-      ? clock.sleep(10_000).then(() => Promise.reject(new ServiceError('timeout', 'no response')))
-      : good(request);
-  const clients = Array.from({ length: customers }, (_, i) => harness.clientFor(`c${i}`));
-  // Tokens first.
-  await Promise.all(clients.map((client) => ask(client)));
-  const limit = new AbortController();
-  const device = { ...QUERY, aggregation: 'device' } as const;
-  const hanging = clients.flatMap((client) =>
-    [1, 2, 3].map(() => failureOf(client.query(device, limit.signal, 'optional'))),
-  );
-  await clock.advance(1_000);
-  const totals = Promise.all(clients.flatMap((client) => [ask(client), ask(client)]));
-  expect(await totals).toHaveLength(2 * customers);
-  limit.abort();
-  await clock.advance(10_000);
-  expect((await Promise.all(hanging)).map(({ reason }) => reason)).toEqual(
-    Array(3 * customers).fill('timeout'),
   );
 });
 
