@@ -28,18 +28,6 @@ export function faster(duration: string): string {
   return `${minutesOf(duration)}s`;
 }
 
-/** Writes the rules, evaluated every second, and pending for five seconds. Returns the paths. */
-export function quickRules(workspace: Workspace): readonly string[] {
-  return RULE_FILES.map((path, i) => {
-    const groups = groupsOf(path).map((group) => ({
-      ...group,
-      interval: '1s',
-      rules: group.rules.map((rule) => ('alert' in rule ? { ...rule, for: '5s' } : rule)),
-    }));
-    return workspace.write(`rules-${i}.json`, JSON.stringify({ groups }));
-  });
-}
-
 const MINUTES: Readonly<Record<string, number>> = { s: 1 / 60, m: 1, h: 60, d: 1_440 };
 
 /** Returns the minutes of a duration as Prometheus writes it, with one unit. */
