@@ -148,24 +148,3 @@ test('without people in streams, days count logins, and branches are refused', a
     'error: --by=branch: "lone" has no people in streams\n',
   ]);
 });
-
-test('a month is the last value of the counters that backfill writes for it', async () => {
-  const environment = await start({
-    lone: { opening: [{ weekdays: [0, 1, 2, 3, 4, 5, 6], fromMinute: 0, toMinute: 1_440 }] },
-  });
-  const config = environment.config();
-  const range = ['--from=2025-12-01', '--to=2026-01-01'];
-  const report = await new Terminal().run('report', config, ...range, '--format=json');
-  const [month] = JSON.parse(report.out) as Readonly<Record<string, unknown>>[];
-  const folder = join(environment.workspace.folder, 'past');
-  const times = ['--from=2025-12-01T04:00', '--to=2026-01-01T04:00'];
-  const { status } = await new Terminal().run('backfill', config, ...times, `--output=${folder}`);
-  expect(status).toBe(0);
-  const text = readFileSync(join(folder, '2025-12.om'), 'utf8');
-  const [entered, exited, logins] = ['people_entered', 'people_exited', 'logins'].map((counter) => {
-    const lines = text.split('\n').filter((line) => line.startsWith(`library_${counter}_total{`));
-    return Number(lines.at(-1)?.split(' ')[1]);
-  });
-  expect(month).toMatchObject({ entered, exited, logins });
-  expect(entered).toBeGreaterThan(30 * 24);
-});

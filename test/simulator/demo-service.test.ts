@@ -20,8 +20,8 @@ function isOpen({ timezone, opening }: Library, nowMs: number): boolean {
 }
 
 describe('the five customers of the demo', () => {
-  // In winter, in summer, and while some of the zones have changed their clocks and others not yet.
-  test.each(['2026-01-05T00:00:00Z', '2026-03-23T00:00:00Z', '2026-07-06T00:00:00Z'])(
+  // In summer, and while some of the zones have changed their clocks and others not yet.
+  test.each(['2026-03-23T00:00:00Z', '2026-07-06T00:00:00Z'])(
     'have two busy libraries and an open one with a dead door in every hour of the week from %s',
     (start) => {
       const startMs = Date.parse(start);
