@@ -1,8 +1,8 @@
 /** A report as one HTML file without scripts or other resources: a chart and a table of each library. */
 import { Temporal } from 'temporal-polyfill';
 import { DAY_MS } from '../base/duration.ts';
-import { formatNumber, html, renderPage, renderTable } from '../web/html.ts';
-import type { Column, Content, Html } from '../web/html.ts';
+import { formatNumber, html, renderPage, renderTable } from '../base/html.ts';
+import type { Column, Content, Html } from '../base/html.ts';
 import { gapsOf, titleOf } from './columns.ts';
 import { dateText, yearBefore } from './periods.ts';
 import type { PeriodName } from './periods.ts';

@@ -3,12 +3,12 @@
  * nothing else: no script, no image, no font.
  */
 import { createHash } from 'node:crypto';
+import { formatNumber, html, renderPage, renderTable } from '../base/html.ts';
+import type { Content, Html } from '../base/html.ts';
+import { STYLE } from '../base/style.ts';
 import { PROBLEM_KINDS } from '../counting/problems.ts';
-import { formatNumber, html, renderPage, renderTable } from './html.ts';
-import type { Content, Html } from './html.ts';
 import { ago, COLUMNS, rankOf, rowsOf, styleOf } from './status-rows.ts';
 import type { CustomerStatus } from './status-rows.ts';
-import { STYLE } from './style.ts';
 
 export interface StatusData {
   readonly nowMs: number;

@@ -1,5 +1,7 @@
 /** The rows of the status page: a customer, and below it its branches. */
 import { formatDuration } from '../base/duration.ts';
+import { formatNumber, html } from '../base/html.ts';
+import type { Column, Content, Html } from '../base/html.ts';
 import type { Stream } from '../base/model.ts';
 import type {
   BranchMetrics,
@@ -10,8 +12,6 @@ import type {
 } from '../counting/customer-metrics.ts';
 import { PROBLEM_KINDS, PROBLEMS } from '../counting/problems.ts';
 import type { Problem } from '../counting/problems.ts';
-import { formatNumber, html } from './html.ts';
-import type { Column, Content, Html } from './html.ts';
 
 /** The results of the polls of one stream. */
 type Health = Omit<StreamMetrics, 'lastSeenMs'>;
