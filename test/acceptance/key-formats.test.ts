@@ -13,15 +13,14 @@ import { dayStart, hourMs, minuteMs, periodStart } from './local-time.ts';
 
 const harness = new Harness();
 const { zone } = harness;
-let daemon: Daemon;
+/** By `service.key_times`. */
+let daemons: Readonly<Record<'local' | 'utc', Daemon>>;
+
+const names = Object.keys(keyFormats) as (keyof typeof keyFormats)[];
+const formats = names.map((keyFormat) => [`keys: ${keyFormat}`, { keyFormat }] as const);
 
 const table: Readonly<Record<string, Partial<Conventions>>> = {
-  ...Object.fromEntries(
-    Object.keys(keyFormats).map((name) => [
-      `keys: ${name}`,
-      { keyFormat: name as keyof typeof keyFormats },
-    ]),
-  ),
+  ...Object.fromEntries(formats),
   'day and quarter lag': { lagging: ['day', 'quarter'] },
   'above 40 rows, day is forced': { forceAboveRows: 40 },
 };
@@ -30,6 +29,12 @@ const cases = Object.entries(table).map(([convention, conventions], index) => ({
   convention,
   customer: harness.addCustomer(`case-${index}`, conventions),
 }));
+/** The setting is that of a service: what keys in UTC need is a daemon of its own. */
+const [inUtc, others] = [true, false].map((isUtc) =>
+  cases
+    .filter(({ convention }) => (convention === 'keys: ISO without zone, UTC') === isUtc)
+    .map(({ customer }) => customer),
+);
 const opaque = cases.find(({ convention }) => convention === 'keys: opaque')?.customer;
 // What depends on minutes is compared where they can be read and are complete.
 const readable = cases.filter(
@@ -48,17 +53,25 @@ function addMany(ledger: Ledger): void {
 
 beforeAll(async () => {
   cases.forEach(({ customer }) => addMany(customer.ledger));
-  daemon = await harness.start(harness.configure(cases.map(({ customer }) => customer)));
+  const settings = { file: 'utc.yaml', service: { key_times: 'utc' } };
+  const storage = `--storage.path=${harness.workspace.folder}/utc`;
+  daemons = {
+    local: await harness.start(harness.configure(others ?? [])),
+    utc: await harness.start(harness.configure(inUtc ?? [], settings), [storage]),
+  };
 });
 
 async function allExact(): Promise<void> {
   await eventually(async () => {
-    const exposition = await daemon.scrape();
+    const [local, utc] = [await daemons.local.scrape(), await daemons.utc.scrape()];
     for (const { convention, customer } of cases) {
+      const exposition = inUtc?.includes(customer) ? utc : local;
       expectCountsExact(exposition, customer, dayStartsAt, convention);
     }
   });
-  await exact(daemon, ...readable.map(({ customer }) => customer));
+  const customers = readable.map(({ customer }) => customer);
+  await exact(daemons.local, ...customers.filter((one) => !inUtc?.includes(one)));
+  await exact(daemons.utc, ...(inUtc ?? []));
 }
 
 test('all values are exact after the first readings, and after new and late records', async () => {
@@ -78,12 +91,12 @@ test('keys that cannot be parsed mean no occupancy, no last seen, and a warning'
     'library_people_last_seen_timestamp_seconds',
     'library_occupancy_estimate_people',
   ];
-  const exposition = await daemon.scrape();
+  const exposition = await daemons.local.scrape();
   expect(dependent.map((name) => exposition.value(name, { customer }))).toEqual(
     dependent.map(() => undefined),
   );
   await eventually(() => {
-    const warnings = daemon.logLines().filter(({ level }) => level === 'warn');
+    const warnings = daemons.local.logLines().filter(({ level }) => level === 'warn');
     const key = expect.stringMatching(/^"k\d+x"$/) as string;
     expect(warnings).toContainEqual(expect.objectContaining({ customer, key }));
   });

@@ -36,6 +36,7 @@ export const keyFormats = {
   'ISO with Z': (startMs) => new Date(startMs).toISOString(),
   'ISO with offset': isoWithOffset,
   'ISO without zone, local': (startMs, zone) => naive(wallMs(startMs, zone)),
+  'ISO without zone, UTC': naive,
   'ISO without zone and T, local': (startMs, zone) =>
     naive(wallMs(startMs, zone)).replace('T', ' ').slice(0, 16),
   'seconds since 1970': (startMs) => startMs / 1000,
@@ -49,12 +50,19 @@ export interface Conventions {
   readonly lagging: readonly Aggregation[];
   /** Above so many rows, `day` is forced. */
   readonly forceAboveRows: number;
+  /** How often a response by minute has each row. */
+  readonly minuteCopies: number;
+  /** What a response by minute starts with, given the `from` of the request. */
+  readonly minutesFromMs: (fromMs: number) => number;
+  readonly hasRawRecords: boolean;
 }
 
+const complete = { lagging: [], forceAboveRows: Infinity, minuteCopies: 1 };
 const plain: Conventions = {
   keyFormat: 'ISO with Z',
-  lagging: [],
-  forceAboveRows: Infinity,
+  ...complete,
+  minutesFromMs: (ms) => ms,
+  hasRawRecords: true,
 };
 
 export interface Row {
@@ -70,7 +78,8 @@ export interface LedgerResponse {
 
 export class Ledger {
   readonly zone: string;
-  readonly conventions: Conventions;
+  /** A test may change them. */
+  conventions: Conventions;
   readonly records: LedgerRecord[] = [];
 
   constructor(zone: string, conventions: Partial<Conventions> = {}) {
@@ -112,8 +121,13 @@ export class Ledger {
   }
 
   respond(stream: Stream, aggregation: Aggregation, fromMs: number, toMs: number): LedgerResponse {
-    const { forceAboveRows } = this.conventions;
-    const rows = this.#rows(stream, aggregation, fromMs, toMs);
+    const { forceAboveRows, minuteCopies, minutesFromMs } = this.conventions;
+    const rows =
+      aggregation === 'minute'
+        ? Array(minuteCopies)
+            .fill(this.#rows(stream, 'minute', minutesFromMs(fromMs), toMs))
+            .flat()
+        : this.#rows(stream, aggregation, fromMs, toMs);
     return rows.length > forceAboveRows && aggregation !== 'day'
       ? { aggregation: 'day', rows: this.#rows(stream, 'day', fromMs, toMs) }
       : { aggregation, rows };

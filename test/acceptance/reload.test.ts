@@ -110,6 +110,19 @@ test('a new zone and start of the day change today at once and the counters next
   });
 });
 
+test('times are written in another way from a reload on, and the counters stay', async () => {
+  harness.configure(everybody, { service: { request_times: 'utc' } });
+  await hangUp();
+  const before = service.requestsOf(steady, 'peoplecount').length;
+  await eventually(() => {
+    expect(service.requestsOf(steady, 'peoplecount').length).toBeGreaterThan(before + 5);
+  });
+  await exact(daemon, ...everybody);
+  for (const { query } of service.requestsOf(steady, 'peoplecount').slice(before)) {
+    expect(query.get('from')).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+  }
+});
+
 test('a bad configuration changes nothing, and its problems are returned or logged', async () => {
   const before = await daemon.scrape();
   workspace.write('config.yaml', 'service: {}\ncustomers: []\n');

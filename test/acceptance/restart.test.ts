@@ -1,5 +1,5 @@
 /** Restarts, kills and replicas (docs/how-it-counts.md#guarantees, 2 and 4). */
-import { mkdirSync, rmdirSync } from 'node:fs';
+import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
@@ -36,7 +36,7 @@ test.concurrent(
   async () => {
     const { customer, configFile, storage } = addCustomer('restarted');
     const flags = [`--storage.path=${storage}`];
-    for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    for (const signal of ['SIGTERM', 'SIGKILL', 'SIGINT', 'SIGKILL'] as const) {
       const daemon = await harness.start(configFile, flags);
       addMore(customer);
       await exact(daemon, customer);
@@ -104,6 +104,40 @@ test.concurrent('a state file that cannot be written is no silent failure', asyn
   });
   await harness.stop(next);
   expect(lossesOf(next)).toEqual([]);
+  expect(readStoredMarks(storage).map(({ counter }) => counter)).toContain('people_entered');
+});
+
+test.concurrent(
+  'a storage that is not writable is seen from the start, and one that is off is not',
+  async () => {
+    const { customer, configFile } = addCustomer('memory');
+    const daemon = await harness.start(configFile, [`--storage.path=${configFile}/data`]);
+    expect(await daemon.value(SUCCESSFUL)).toBe(0);
+    expect(daemon.logged('storage not writable, state is kept in memory only')).toHaveLength(1);
+    await exact(daemon, customer);
+    await harness.stop(daemon, 'SIGTERM', 1);
+    expect(lossesOf(daemon)).toEqual([expect.stringMatching(/^ENOTDIR: /)]);
+
+    const without = await harness.start(configFile, ['--storage.path=']);
+    await exact(without, customer);
+    const exposition = await without.scrape();
+    const saved = [SUCCESSFUL, SAVED_AT].map((name) => exposition.value(name));
+    expect(saved).toEqual([undefined, undefined]);
+    await harness.stop(without);
+  },
+);
+
+test.concurrent('a state file that is removed is a warning, and is written again', async () => {
+  const { customer, configFile, storage } = addCustomer('unlocked');
+  const daemon = await harness.start(configFile, [`--storage.path=${storage}`]);
+  await exact(daemon, customer);
+  rmSync(storage, { recursive: true });
+  await eventually(async () => expect(await daemon.value(SUCCESSFUL)).toBe(0));
+  await eventually(async () => expect(await daemon.value(SUCCESSFUL)).toBe(1));
+  expect(daemon.logged('state file lost, writing another one')).toHaveLength(1);
+  const second = await harness.run(`--config.file=${configFile}`, `--storage.path=${storage}`);
+  expect(second.ended).toBe(1);
+  await harness.stop(daemon);
   expect(readStoredMarks(storage).map(({ counter }) => counter)).toContain('people_entered');
 });
 
