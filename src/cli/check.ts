@@ -117,6 +117,7 @@ const UNTESTED =
 
 const LEGEND = `-: nobody counted, not known, or not read
 agrees: the totals by day are the sums of the minutes
+A bug report needs this output and --version.
 `;
 
 type Table = readonly [

@@ -71,6 +71,7 @@ const MAX_SCRAPES = 40;
 /** Limit from the request until the client has read the whole response. */
 const RESPONSE_TIMEOUT_MS = 30_000;
 const STOP_GRACE_MS = 500;
+const FAULT = 'A fault of the exporter. A bug report needs the line `request failed` of its log';
 
 const COMMON_HEADERS = { 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' };
 const TEXT_TYPE = 'text/plain; charset=utf-8';
@@ -134,7 +135,7 @@ export function createWebServer(options: WebServerOptions) {
         // Details of our own faults go to the log.
         const path = url?.split('?', 1)[0];
         log.error('request failed', { method, path, error: messageOf(error) });
-        return text(500);
+        return text(500, FAULT);
       })
       .then((answer) => send(response, answer));
   });
