@@ -21,6 +21,8 @@ async function connect(config: string) {
   expect(out + err).not.toContain(SECRET);
   const [, ...tables] = out.split('\n\n').map((part) => part.trimEnd().split('\n'));
   const findings = tables.pop() ?? [];
+  // The legend.
+  tables.pop();
   const [serviceRows = [], valueRows = [], doorRows = [], timesRows = [], branchRows = []] =
     tables.map((lines) => lines.slice(2).map((row) => row.replaceAll(/ +/g, ' ')));
   return { status, serviceRows, valueRows, doorRows, timesRows, branchRows, findings };
@@ -179,6 +181,16 @@ test('--connect warns of hours that fit another time zone', async () => {
   );
 });
 
+test('--connect says why the branches cannot be read', async () => {
+  await using environment = await startEnvironment({ riverside: VISITS });
+  environment.isRefused = (query) => query.get('aggregation') === 'branch';
+  const { status, branchRows, findings } = await connect(
+    environment.config({ customer: { breakdowns: ['branch'] } }),
+  );
+  expect({ status, branchRows }).toEqual({ status: 1, branchRows: [] });
+  expect(findings).toEqual([expect.stringMatching(/^riverside: error: branches: rejected: /)]);
+});
+
 test('a failure of some customers is an error, and leaves the values of the others', async () => {
   const failing = { html: {}, revoked: {}, refused: {} };
   await using environment = await startEnvironment({ riverside: VISITS, ...failing });
@@ -223,6 +235,22 @@ test.each<[Partial<Conventions>, readonly number[], finding: string, service: Re
   expect(status).toBe(finding.startsWith('error') ? 1 : 0);
   expect(serviceRows[0]).toMatch(service);
   expect(valueRows[0]).toBe(values ?? valueRows[0]);
+});
+
+test('a service that refuses times in each form has none that fits', async () => {
+  await using environment = await startEnvironment({ riverside: VISITS });
+  environment.isRefused = (query) => query.has('to');
+  const { timesRows } = await connect(environment.config());
+  expect(timesRows).toEqual(['riverside refused refused refused none']);
+});
+
+test('every customer is read even if the limits allow few requests', async () => {
+  await using environment = await startEnvironment({ a: {}, b: {}, c: {}, d: {} });
+  // At 24 a second, all requests take longer than two timeouts.
+  const service = { max_requests_per_second: 24, max_concurrency: 2, timeout: '2s' };
+  const { status, valueRows } = await connect(environment.config({ service }));
+  expect(valueRows).toEqual(['a', 'b', 'c', 'd'].map((name) => `${name} 0 0 0 0 0 0 0`));
+  expect(status).toBe(0);
 });
 
 /** East and west of UTC, where clocks are never changed. */
@@ -292,6 +320,17 @@ test.each([
   expect(status).toBe(finding === undefined ? 0 : 1);
 });
 
+test('the times of requests are asked for before the zone of keys', async () => {
+  await using environment = await startEnvironment(
+    { riverside: { visitsAgo: [40, 90], library: { timezone: EAST } } },
+    { minuteKey: MINUTE_KEYS['local time'], designator: AS_LOCAL },
+  );
+  const { findings } = await connect(environment.config({ service: { request_times: 'utc' } }));
+  expect(findings).toEqual([
+    'riverside: error: service.request_times: utc does not fit the service, set it to offset',
+  ]);
+});
+
 test('times without an offset of another zone at the service are no fault of request_times', async () => {
   await using environment = await startEnvironment({
     riverside: { visitsAgo: [360], library: { timezone: EAST } },
@@ -304,6 +343,21 @@ test('times without an offset of another zone at the service are no fault of req
     findings: [
       'riverside: warning: times without an offset mean another hour at the service: is timezone Asia/Karachi right?',
       expect.stringMatching(/^warning: nobody came lately/),
+    ],
+  });
+});
+
+test('keys of a zone east of the configured one are ahead of the clock: the zone is asked for', async () => {
+  await using environment = await startEnvironment(
+    { riverside: { visitsAgo: [3, 90], library: { timezone: EAST } } },
+    { minuteKey: MINUTE_KEYS['local time'] },
+  );
+  const config = environment.config({ customer: { timezone: 'Asia/Kolkata' } });
+  const { status, findings } = await connect(config);
+  expect({ status, findings }).toEqual({
+    status: 0,
+    findings: [
+      'riverside: warning: keys of minutes are 3.5 hours ahead of the clock: is timezone Asia/Kolkata right?',
     ],
   });
 });

@@ -106,3 +106,19 @@ test.each([
   expect(err).toContain(problem);
   expect(err).not.toContain('listening');
 });
+
+test('applies neither file at a reload if one is bad', async () => {
+  const child = await started(webConfig(HASH));
+  expect((await ask(child.url, '/-/reload', { method: 'PUT' })).status).toBe(401);
+  harness.configure([harness.addCustomer('hilltop')]);
+  webConfig(NEW_PASSWORD);
+  const reload = { ...withPassword(PASSWORD), method: 'PUT' };
+  const { status, body: problems } = await ask(child.url, '/-/reload', reload);
+  expect(status).toBe(400);
+  expect(problems).toMatch(/^\S*web\.yaml:2:15: basic_auth_users\.\w+: expected a bcrypt hash/);
+  const { body } = await ask(child.url, '/metrics', withPassword(PASSWORD));
+  expect(body).toContain('customer="riverside"');
+  expect(body).not.toContain('customer="hilltop"');
+  await child.stop();
+  expectNothingSecret(child.stdout + child.stderr + problems);
+});

@@ -9,7 +9,7 @@ import { readTextFile } from '../../src/base/files.ts';
 import { ServiceError } from '../../src/base/errors.ts';
 import { Secret } from '../../src/base/secret.ts';
 import type { CustomerConfig } from '../../src/config/types.ts';
-import { accessOf, parseSecret } from '../../src/config/credentials.ts';
+import { accessOf, haveSameCredentials, parseSecret } from '../../src/config/credentials.ts';
 import { makeAuthority } from '../support/certificates.ts';
 import { configWith, folderOf, load, problemsOf } from './folder.ts';
 
@@ -112,6 +112,21 @@ test('a secret file is read again when the secret is needed, an inline secret is
   expect(read.map((secret) => secret.reveal())).toEqual(['new', 'inline']);
 });
 
+test('credentials are the same only with the same id, secret and file', async () => {
+  const { config } = await load({ 'config.yaml': WITH_SECRET_FILE, 'secrets/riverside': 'old' });
+  const same = config.customers.flatMap((customer) => {
+    const { clientSecret } = customer;
+    const others = [
+      { clientSecret: { ...clientSecret, secret: new Secret('old') } },
+      { clientId: 'hillside-api' },
+      { clientSecret: { ...clientSecret, secret: new Secret('new') } },
+      { clientSecret: { ...clientSecret, path: '/run/secrets/riverside' } },
+    ];
+    return others.map((other) => haveSameCredentials(customer, { ...customer, ...other }));
+  });
+  expect(same).toEqual([true, false, false, false]);
+});
+
 test('the digest changes with each file that is read, and with no other', async () => {
   const more = 'customer_files: ["more/*.yaml"]';
   const folder = await folderOf({
@@ -146,6 +161,24 @@ test.each([
   [configWith({}), 0o644, ['7:20: customers[0].client_secret']],
   [configWith({}), 0o640, []],
   [configWith({}).replace(SECRET, '${SECRET}'), 0o644, []],
+  [
+    configWith({ customer: 'labels: { a: "${SECRET}" }' }),
+    0o644,
+    ['7:20: customers[0].client_secret'],
+  ],
+  [
+    configWith({ service: 'proxy_url: http://me:it@proxy' }).replace(SECRET, '${SECRET}'),
+    0o644,
+    ['4:14: service.proxy_url'],
+  ],
+  [
+    configWith({ service: 'proxy_url: http://proxy\nca_file: ca.pem' }).replace(
+      SECRET,
+      '${SECRET}',
+    ),
+    0o644,
+    [],
+  ],
   [WITH_SECRET_FILE, 0o644, ['7:25: customers[0].client_secret_file']],
 ])('%j with the mode %o has the warnings %j', async (text, mode, places) => {
   const files = { 'config.yaml': text, 'secrets/riverside': SECRET, 'ca.pem': CA };
@@ -154,10 +187,31 @@ test.each([
   expect(warnings.map((warning) => /config\.yaml:(\S+ \S+): /.exec(warning)?.[1])).toEqual(places);
 });
 
+test('the same warning at several places is one', async () => {
+  const customers = ['a', 'b', 'c'].map(
+    (name) =>
+      `  - { name: ${name}, client_id: ${name}, client_secret_file: ${name}, timezone: UTC }`,
+  );
+  const config = { 'config.yaml': configWith({ more: customers.join('\n') }) };
+  const modes = { a: 0o440, b: 0o644, c: 0o644 };
+  const { warnings } = await load({ ...config, a: SECRET, b: SECRET, c: SECRET }, {}, modes);
+  expect(warnings.map((warning) => warning.replace(/^.*\//, ''))).toEqual([
+    'config.yaml:10:50: customers[2].client_secret_file: the file can be read by others: expected mode 640 or 600 (and 1 more of these)',
+  ]);
+});
+
 describe('customer_files', () => {
   function config(pattern: string): string {
     return configWith({ more: `customer_files: ["${pattern}"]` });
   }
+
+  test('are read by name; patterns may be absolute', async () => {
+    const customer = '- { name: a, client_id: a, client_secret: of a, timezone: UTC }';
+    const other = customer.replaceAll(' a,', ' b,');
+    const folder = await folderOf({ 'customers/b.yaml': other, 'customers/a.yaml': customer });
+    const { config: loaded } = await load({ 'config.yaml': config(`${folder}/customers/*.yaml`) });
+    expect(loaded.customers.map(({ name }) => name)).toEqual(['riverside', 'a', 'b']);
+  });
 
   test('must be found, after a search of at most 100,000 files', async () => {
     const place = 'config.yaml:9:18: customer_files[0]: expected 1 to 100000 files';

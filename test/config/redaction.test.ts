@@ -3,10 +3,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { ConfigError } from '../../src/base/errors.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { ProblemFormatter } from '../../src/config/problems.ts';
 import { createConfigSchema, createCustomerSchema } from '../../src/config/schema.ts';
+import { hidden, text } from '../../src/config/values.ts';
 import { YamlFile } from '../../src/config/yaml-file.ts';
 import { changesOf } from './changes.ts';
 import { configWith, folderOf, load, problemsOf } from './folder.ts';
@@ -21,19 +23,28 @@ const IN_PLACE_OF_THE_SECRET: readonly string[] = [
   `client_secret: { ${SECRET}: x }`,
   `client_secret:\n      - ${SECRET}`,
   `client_secret: |\n    ${SECRET}`,
+  `client_secret:\n    ${SECRET}`,
   `client_secret: "${SECRET}\\q"`,
+  `client_secret: "${SECRET}`,
   `client_secret: "${SECRET}\n    name: ${SECRET}"`,
   `client_secret: *${SECRET}`,
   `client_secret: &${SECRET} &b x`,
   `client_secret: !${SECRET} x`,
   `client_secret: @${SECRET}`,
+  `client_secret: %${SECRET}`,
+  `client_secret: [x] # was ${SECRET}`,
   `client_secret: x # was ${SECRET}\n    capacity: many # or ${SECRET}`,
   `client_secret: { name: ${SECRET} }`,
   `client_secret: \${${SECRET}`,
   `client_secret: \${A:-${SECRET}}`,
   `client_secret=${SECRET}`,
+  `client_secret ${SECRET}`,
   `client_secret:${SECRET}`,
+  `client_secret${SECRET}: x`,
   `client-secret: ${SECRET}`,
+  `clientSecret: ${SECRET}`,
+  `secret: ${SECRET}`,
+  `password: ${SECRET}`,
   `x: ${SECRET}`,
   `${SECRET}: client_secret`,
   `${SECRET}`,
@@ -44,13 +55,18 @@ const IN_PLACE_OF_THE_SECRET: readonly string[] = [
   `client_secret: ${SECRET}\n    client_secret: [${SECRET}]`,
   `client_secret: ${SECRET}\n    capacity: ${SECRET}`,
   `client_secret: ${SECRET}\n    opening_hours: ${SECRET}`,
+  `client_secret: ${SECRET}\n    holidays: ${SECRET}`,
+  `client_secret: ${SECRET}\n    day_starts_at: ${SECRET}`,
   `client_secret: ${SECRET}\n    streams: [${SECRET}]`,
   `client_secret: ${SECRET}\n    labels: { ${SECRET}: x }`,
+  `client_secret: ${SECRET}\n    labels: { job: ${SECRET} }`,
   `client_secret: ${SECRET}\n    ${SECRET}: x`,
   `client_secret: &a ${SECRET}\n    opening_hours: *a\n    capacity: *a`,
   `capacity: &a ${SECRET}\n    client_secret: *a`,
+  `client_secret_file: [${SECRET}]`,
   `client_secret_file: secret\n    colour: ${SECRET}\n    capacity: ${SECRET}`,
   `client_secret: x\n    labels: { client_secret: ${SECRET}, job: x }`,
+  `client_secret: x\n    branches: { client_secret: [${SECRET}] }`,
   `client_secret: x\nservice2: { proxy_url: "http://u:${SECRET}@proxy" }`,
   `client_secret: \${SECRET}\n    capacity: \${SECRET}\n    opening_hours: \${SECRET}`,
   `client_secret: x\n    timezone2: \${SECRET}\n    holidays: \${SECRET}\n    labels: { "\${SECRET}": x }`,
@@ -73,9 +89,14 @@ const IN_SERVICE = [
   `ca_file: secret`,
   `scope: "${SECRET}@\\n"`,
 ];
-test.each(IN_SERVICE)('%j shows nothing of the secret in the service', async (text) => {
-  const files = { 'config.yaml': configWith({ service: text }), secret: SECRET };
-  expect(await problemsOf(files)).not.toMatch(LEAK);
+const WHOLE_FILES = [SECRET, `${SECRET}: x`, `x: ${SECRET}`, `[${SECRET}`];
+
+test.each([
+  ...IN_SERVICE.map((text) => [configWith({ service: text }), SECRET]),
+  ...WHOLE_FILES.map((text) => [text, '']),
+  ...WHOLE_FILES.map((text) => [configWith({ more: 'customer_files: [secret]' }), text]),
+])('%j with the file %j shows nothing of the secret', async (file, secret = '') => {
+  expect(await problemsOf({ 'config.yaml': file, secret })).not.toMatch(LEAK);
 });
 
 function formatter(): ProblemFormatter {
@@ -161,6 +182,19 @@ test('of a secret with 4 characters or more, no message shows anything', () => {
   withSecrets.addSecret('two');
   const problem = { file: parse('x'), offset: 0, path: [], message: 'four of twofour' };
   expect(withSecrets.format(problem)).toBe('f:1:1: (file): [redacted] of two[redacted]');
+});
+
+test.each([
+  [
+    'before',
+    z.strictObject({ secrets: z.strictObject({ key: hidden('', () => true) }), key: text('') }),
+  ],
+  [
+    'after',
+    z.strictObject({ key: text(''), secrets: z.strictObject({ key: hidden('', () => true) }) }),
+  ],
+])('a key that is a secret in another section is not shown, %s that', (_where, schema) => {
+  expect(new ProblemFormatter(schema).quote(parse('key: a'), ['key'])).toBeUndefined();
 });
 
 test('a loaded configuration and its warnings show no secret', async () => {

@@ -53,6 +53,40 @@ test('names the customers that fail, writes the others, and has status 1', async
   ]);
 });
 
+test('a customer with one branch and no name for it has no id, and its logins beside its visits', async () => {
+  const environment = await start({ lone: { branches: [{ id: 7, name: 'Main Library' }] } });
+  const file = join(environment.workspace.folder, 'report.csv');
+  const args = [environment.config(), '--from=2026-01-05', '--to=2026-01-19', '--period=week'];
+  const terminal = new Terminal();
+  terminal.errorIsTerminal = true;
+  const { err } = await terminal.run(
+    'report',
+    ...args,
+    '--by=branch',
+    '--format=csv',
+    `--output=${file}`,
+  );
+  expect(err).toMatch(new RegExp(`written to ${file}\n$`));
+  const [, ...lines] = readFileSync(file, 'utf8').trim().split('\r\n');
+  const { served } = environment.service;
+  const mondays = ['05', '12', '19'].map((day) =>
+    served('lone', Date.parse(`2026-01-${day}T03:00:00Z`)),
+  );
+  expect(lines.map((line) => line.split(',').slice(0, 9))).toEqual(
+    [0, 1].map((i) => {
+      const [entered = 0, exited = 0, logins = 0] = (['entered', 'exited', 'logins'] as const).map(
+        (counter) => (mondays[i]?.[counter] ?? 0) - (mondays[i + 1]?.[counter] ?? 0),
+      );
+      const period =
+        [
+          ['2026-01-05', '2026-01-12'],
+          ['2026-01-12', '2026-01-19'],
+        ][i] ?? [];
+      return ['lone', '', '', ...period, ...[entered, exited, entered, logins].map(String)];
+    }),
+  );
+});
+
 test('is stopped by a signal without a half file', async () => {
   const environment = await start({ lone: {} });
   const file = join(environment.workspace.folder, 'report.html');

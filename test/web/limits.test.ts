@@ -120,6 +120,26 @@ test('slow readers do not delay another scrape; above the limit the status is 50
   await vi.waitUntil(() => last.socket.bytesRead > LARGE.length, WAIT);
 }, 60_000);
 
+test.each([
+  ['http', undefined, undefined],
+  ['https', tlsWith(certificate), authority.cert],
+])('pipelined requests over %s hold one place for a scrape', async (_name, tls, ca) => {
+  const exposition = vi
+    .fn<WebServerOptions['exposition']>(() => Promise.resolve([]))
+    .mockResolvedValueOnce([LARGE]);
+  const { url } = await protectedServer({ tls }, { exposition });
+  const reader = await connected(url, ca);
+  reader.socket.pause();
+  reader.socket.write(SCRAPE.repeat(MAX_SCRAPES));
+  await vi.waitUntil(() => exposition.mock.calls.length > 0, WAIT);
+  const others = await Promise.all(
+    Array.from({ length: MAX_SCRAPES - 1 }, () => ask(url, '/metrics', { ca })),
+  );
+  expect(others.map(({ status }) => status)).toEqual(others.map(() => 200));
+  expect((await ask(url, '/-/healthy', { ca })).status).toBe(200);
+  expect(exposition).toHaveBeenCalledTimes(MAX_SCRAPES);
+});
+
 test('a pipelined request is refused after the response to the one before', async () => {
   const { url, finish } = await scraping();
   const { socket, ended } = await connected(url);
@@ -145,6 +165,22 @@ test('a response that is not read whole within 30 s is cut off, even if some of 
     socket.resume();
     expect((await ended).length).toBeLessThan(LARGE.length);
   }
+});
+
+test('the limit of 30 s is that of one response, not of the connection', async () => {
+  const clock = new VirtualClock(0);
+  const { url } = await protectedServer({}, { clock });
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  onTestFinished(() => agent.destroy());
+  const ports = new Set<number | undefined>();
+  for (let i = 0; i < 3; i += 1) {
+    const { status, localPort } = await ask(url, '/metrics', { agent });
+    expect(status).toBe(200);
+    ports.add(localPort);
+    await clock.advance(20_000);
+  }
+  expect(ports.size).toBe(1);
+  expect(clock.sleepers).toBe(0);
 });
 
 describe('stopping', () => {
