@@ -18,11 +18,11 @@ import { readRecordings } from '../../test/prometheus/rules.ts';
 import { alignTable } from '../table.ts';
 
 const NOW_SECONDS = Date.UTC(2026, 11, 10, 12) / 1_000;
-/** As far back as months are written. */
+/** As far back as months are written: to the start of the last year. */
 const FIRST_MONTH = Date.UTC(2025, 0);
-/** Statistics begins there by default: with the same month a year ago. */
+const LAST_YEAR = 'now-1y/y';
+/** Where Statistics begins by default. */
 const MONTH_A_YEAR_AGO = Date.UTC(2025, 11);
-const TWO_YEARS = 'two years';
 const SCRAPE_SECONDS = 60;
 const RECORDED_SECONDS = 4 * 3_600;
 const DAY_SECONDS = 86_400;
@@ -131,14 +131,14 @@ async function secondsFor(
 function inItsRanges<Dashboard extends (typeof dashboards)[number]>(it: Dashboard) {
   const byDefault = { ...it, name: it.uid };
   return it.time.from.endsWith('/M')
-    ? [byDefault, { ...it, name: `${it.uid}, two years`, time: { from: TWO_YEARS } }]
+    ? [byDefault, { ...it, name: `${it.uid}, two years`, time: { from: LAST_YEAR } }]
     : [byDefault];
 }
 
 /** Seconds of the time range until now. */
 function rangeOf(from: string): number {
-  if (from === TWO_YEARS || from.endsWith('/M')) {
-    return NOW_SECONDS - (from === TWO_YEARS ? FIRST_MONTH : MONTH_A_YEAR_AGO) / 1_000;
+  if (/\/[My]$/.test(from)) {
+    return NOW_SECONDS - (from === LAST_YEAR ? FIRST_MONTH : MONTH_A_YEAR_AGO) / 1_000;
   }
   const [, duration] = /^(?:now-)?(\d+\w)/.exec(from) ?? [];
   return duration === undefined ? DAY_SECONDS / 2 : secondsOf(duration);
