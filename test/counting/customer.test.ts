@@ -195,7 +195,7 @@ describe('a customer that is polled by branch', () => {
     return customer.metricsAt(NOW_MS).branches?.map(({ key, capacity }) => [key, capacity]);
   }
 
-  test('has those that are configured, without figures of today while their windows are unknown', () => {
+  test('has those that are configured, without values of today while their windows are unknown', () => {
     const description = describedAs({ 101: { ...SITE, name: 'North', capacity: 80 }, 102: SITE });
     const customer = customerNamed('riverside', undefined, { description });
     customer.breakdowns.configure(['branch']);
