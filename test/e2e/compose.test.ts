@@ -135,7 +135,7 @@ function runScript(name: string): Promise<Outcome> {
   // Two days in place of five weeks, which take minutes.
   const script = inFolders(command.join('\n').replaceAll('$$', '$')).replace('=-35d', '=-2d');
   const path = `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`;
-  const args = [...flags, script.replace('/app/dist/main.js', MAIN)];
+  const args = [...flags, script.replace('library-stats-exporter backfill', `node ${MAIN} backfill`)];
   return outcomeOf(shell, args, { env: { PATH: path } });
 }
 

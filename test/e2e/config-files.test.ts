@@ -1,5 +1,5 @@
 /**
- * promtool, amtool, jsonnet and systemd-analyze accept the shipped files; who receives which alert, and which are
+ * promtool, amtool and jsonnet accept the shipped files; who receives which alert, and which are
  * inhibited.
  */
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -116,18 +116,6 @@ test('jsonnet makes the dashboards, the rules and the links to runbooks of the m
   expect(links).toEqual(
     readAlerts().map(({ alert }) => `https://docs.test/alerts#${alert.toLowerCase()}`),
   );
-});
-
-test('systemd-analyze has nothing to say of the unit, whose exposure is 2.0 at most', () => {
-  const name = 'library-stats-exporter.service';
-  const folder = mkdtempSync(join(tmpdir(), 'systemd-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  // With the Node.js of these tests: Debian's may be missing, and older.
-  const unit = readFileSync(`${ROOT}deploy/systemd/${name}`, 'utf8');
-  const file = join(folder, name);
-  writeFileSync(file, unit.replace('ExecStart=node', `ExecStart=${process.execPath}`));
-  expect(said('/usr/bin/systemd-analyze', 'verify', file)).toBe('');
-  said('/usr/bin/systemd-analyze', 'security', '--offline=true', '--threshold=20', file);
 });
 
 test('promtool takes the web configuration that the exporter takes', async () => {

@@ -85,7 +85,7 @@ test('a filter needs no script, and stays when the page loads itself again', asy
   await page.goto(url);
   await page.getByLabel('Filter by name').fill('riverside-1');
   await page.getByRole('button', { name: 'Filter' }).click();
-  await eventually('the page that loaded itself', async () => loaded.length > 2 || undefined);
+  await eventually('the page that loaded itself', () => loaded.length > 2 || undefined);
   expect(loaded).toEqual(['', '?filter=riverside-1', '?filter=riverside-1']);
   const names = await page.locator('tr.customer th').allTextContents();
   expect(names.length).toBeGreaterThan(10);
