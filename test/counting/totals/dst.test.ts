@@ -17,10 +17,11 @@ const NIGHTS: readonly [string, string, number][] = [
   ['back at midnight in Santiago', 'America/Santiago', Date.UTC(2026, 3, 5, 3)],
   ['forward at midnight in Santiago', 'America/Santiago', Date.UTC(2026, 8, 6, 4)],
 ];
-const CASES = NIGHTS.flatMap(([name, timezone, changeMs]) =>
-  Object.entries(MINUTE_KEYS).map(
-    ([key, minuteKey]) => ({ name, key, minuteKey, timezone, changeMs }) as const,
-  ),
+/** All forms of keys in the first night, and in the others those that name an hour twice. */
+const CASES = NIGHTS.flatMap(([name, timezone, changeMs], night) =>
+  Object.entries(MINUTE_KEYS)
+    .filter(([key]) => night === 0 || key === 'local time')
+    .map(([key, minuteKey]) => ({ name, key, minuteKey, timezone, changeMs }) as const),
 );
 
 test.each(CASES)(
