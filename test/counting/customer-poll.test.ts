@@ -52,18 +52,6 @@ describe('a poll of people', () => {
     people.customer.polled(outcome, people.nowMs);
     expect(people.totals()).toEqual([48, 39]);
   });
-
-  test.each([
-    ['a renewal to verify counts that have doubled', 'minute', 'needs renewal'],
-    ['a baseline if it does not fit the kept one', 'day', 'needs baseline'],
-  ])('needs %s', async (_, aggregation, result) => {
-    const people = new StreamFixture({ records: [[7 * MINUTE_MS, [20, 0]]] });
-    await people.poll();
-    people.nowMs += MINUTE_MS;
-    people.record(people.nowMs - MINUTE_MS / 2, [20, 0]);
-    people.change((response) => ({ ...response, aggregation }));
-    expect(await send(people, 'people')).toMatchObject({ result });
-  });
 });
 
 describe('a poll of a breakdown', () => {

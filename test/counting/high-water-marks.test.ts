@@ -95,15 +95,6 @@ describe('high-water marks', () => {
     expect(marks.get(OWNER, 'logins')?.value).toBe(7);
   });
 
-  test('of the newest period keep its start after a change of zone', () => {
-    const marks = new HighWaterMarks();
-    const november = { ...NOVEMBER, startMs: NOVEMBER.startMs - 5 * 3_600_000 };
-    marks.update(OWNER, 'people_entered', OCTOBER, 900, NOW_MS);
-    marks.update(OWNER, 'people_exited', november, 7, NOW_MS);
-    const customer = customerNamed('riverside', marks, { owner: OWNER });
-    expect(customer.metricsAt(NOW_MS).periodStartMs).toBe(november.startMs);
-  });
-
   test('of keys are found by breakdown, counter and period, whatever the key', () => {
     const marks = new HighWaterMarks();
     const keys = ['101', '', 'a:b', 'people_exited:7', '"\\\n'];

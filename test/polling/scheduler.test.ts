@@ -241,15 +241,6 @@ describe('baselines', () => {
     expect(new Set(alive.map((one) => fixture.enteredOf(one).today))).toEqual(new Set([3]));
   });
 
-  test('between two scheduled polls skip none', async () => {
-    const startMs = Date.UTC(2026, 10, 18, 2, 55);
-    await using fixture = new SchedulerFixture({ startMs, maxRequestsPerSecond: 1 });
-    const customers = fixture.polledMany(60, fixture.after(4_000));
-    await fixture.run(customers, HOUR_MS);
-    expect(customers.filter((one) => fixture.healthOf(one).skipped > 0)).toEqual([]);
-    expect(new Set(customers.map((one) => fixture.enteredOf(one).today))).toEqual(new Set([3]));
-  });
-
   test('may take longer than a short interval: polls are skipped meanwhile, with one warning', async () => {
     await using fixture = new SchedulerFixture({ intervalMs: 1_000 });
     const customers = fixture.polledMany(2, fixture.after(250));

@@ -35,28 +35,15 @@ test('first polls of a start use all of the allowed requests', async () => {
   await stop(scheduler, clock);
 });
 
-test('first polls take all places for requests while nobody is polled yet', async () => {
-  const clock = new VirtualClock(Date.UTC(2026, 10, 18, 10));
-  const limits = { maxConcurrency: 10, maxRequestsPerSecond: 1_000 };
-  const startedMs: number[] = [];
-  const polled = servedCustomers(clock, 100, limits, SECOND_MS, startedMs);
-  const scheduler = schedulerOn(clock, limits);
-  scheduler.start();
-  scheduler.setCustomers(polled);
-  await clock.advance(0);
-  expect(startedMs).toEqual(Array(10).fill(0));
-  await stop(scheduler, clock);
-});
-
 test('first polls complete although ordinary polls need nearly all of the capacity', async () => {
   const clock = new VirtualClock(Date.UTC(2026, 10, 18, 10));
-  // 16 at once, each 3 s, are 5.3 requests per second. 300 customers need 5, and more for first polls.
-  const limits = { maxConcurrency: 16, maxRequestsPerSecond: 1_000 };
-  const polled = servedCustomers(clock, 300, limits, 3 * SECOND_MS);
+  // 8 at once, each 3 s, are 2.7 requests per second. 150 customers need 2.5, and more for first polls.
+  const limits = { maxConcurrency: 8, maxRequestsPerSecond: 1_000 };
+  const polled = servedCustomers(clock, 150, limits, 3 * SECOND_MS);
   const scheduler = schedulerOn(clock, limits);
   scheduler.start();
   scheduler.setCustomers(polled);
   await clock.advance(20 * 60 * SECOND_MS);
-  expect(havingValues(polled)).toBe(300);
+  expect(havingValues(polled)).toBe(150);
   await stop(scheduler, clock);
 });

@@ -315,7 +315,7 @@ test('any bytes in its place are marks or one warning, and the next marks are ke
       await stop();
       expect(next.ofPeriod(OWNER, 'logins', NOVEMBER.startMs)?.value).toBeGreaterThanOrEqual(value);
     }),
-    { seed: 46, numRuns: 60 },
+    { seed: 46, numRuns: 30 },
   );
 });
 
@@ -522,7 +522,7 @@ test('a full disk damages nothing', async () => {
 
 test('a process that is killed, or whose files are copied, while it writes leaves whole marks', async () => {
   let before = 0;
-  for (let kill = 0; kill < 8; kill++) {
+  for (let kill = 0; kill < 4; kill++) {
     const writer = fork(PROGRAM, [folder, 'write'], { execPath: process.execPath });
     let newest = 0;
     writer.on('message', (value) => (newest = Number(value)));

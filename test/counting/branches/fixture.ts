@@ -41,10 +41,6 @@ export class BranchFixture {
   state: BranchState = NO_BRANCHES;
   /** Since they were emptied. */
   requests: Requested[] = [];
-  /** Whether `from` and `to` are compared with when a record arrives. */
-  isByArrival = false;
-  /** Whether a window has the minute at its end, and not that at its start. */
-  isEndIncluded = false;
   /** Changes a response or throws a ServiceError. */
   change: (response: AggregatedResponse) => AggregatedResponse = (response) => response;
   readonly #records: BranchRecord[] = [];
@@ -186,7 +182,6 @@ export class BranchFixture {
   restarted(calendar = this.calendar): BranchFixture {
     const fresh = new BranchFixture(this.nowMs, calendar);
     fresh.#records.push(...this.#records);
-    fresh.isByArrival = this.isByArrival;
     return fresh;
   }
 
@@ -198,10 +193,8 @@ export class BranchFixture {
     const fromMs = Date.parse(from);
     const toMs = to === undefined ? Infinity : Date.parse(to);
     const rows = new Map<string, readonly number[]>();
-    for (const { key, atMs, arrivesMs, counts } of this.#known()) {
-      const selectedMs = this.isByArrival ? arrivesMs : atMs;
-      const windowMs = this.isEndIncluded ? selectedMs - MINUTE_MS : selectedMs;
-      if (windowMs >= fromMs && windowMs < toMs) {
+    for (const { key, atMs, counts } of this.#known()) {
+      if (atMs >= fromMs && atMs < toMs) {
         rows.set(key, plus(rows.get(key) ?? [0, 0], counts));
       }
     }

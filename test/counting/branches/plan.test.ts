@@ -14,7 +14,7 @@ import { countedKeys, pastOf } from '../../../src/counting/branches/sites.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
 import { createPast } from '../../../src/counting/past/past.ts';
-import { countInMinute, positiveSums } from '../../../src/counting/rows/day-counts.ts';
+import { countInMinute } from '../../../src/counting/rows/day-counts.ts';
 import { CALENDAR, COPENHAGEN } from '../../support/owner.ts';
 import { at, BranchFixture } from './fixture.ts';
 
@@ -34,22 +34,6 @@ async function morning(): Promise<BranchFixture> {
 }
 
 describe('today', () => {
-  test('is counted in windows of a quarter-hour', async () => {
-    const branches = await morning();
-    expect(branches.windows(NORTH)).toEqual([
-      [24, 8, 4],
-      [25, 8, 4],
-      [26, 8, 4],
-      [27, 6, 3],
-    ]);
-    expect(branches.windows(SOUTH)).toEqual([
-      [24, 0, 4],
-      [25, 0, 4],
-      [26, 0, 3],
-      [27, 0, 4],
-    ]);
-  });
-
   test('ends with a running window from the last finished one to now', async () => {
     const branches = new BranchFixture(at(10, 18));
     branches.record(NORTH, at(10, 3), [5, 0]);
@@ -99,16 +83,6 @@ describe('today', () => {
       expect(branches.today(NORTH)).toBeUndefined();
       expect(plan(branches.state, branches.customer())).toBeUndefined();
     }
-  });
-
-  test('has nobody in a branch that did not count', async () => {
-    const branches = await morning();
-    const { state, calendar } = branches;
-    const { counts, lastSeenMs } = branches.today('unknown') ?? {};
-    expect(counts && positiveSums(counts)).toEqual([0, 0]);
-    expect(lastSeenMs).toBeUndefined();
-    const past = pastOf(state, calendar, 'unknown');
-    expect(past).toMatchObject({ days: HISTORY_DAYS, sums: [0, 0] });
   });
 
   test('does not take a response to a request of another day, or for a window that is known', async () => {
@@ -202,15 +176,6 @@ describe('late records', () => {
     ]);
   });
 
-  test('that are taken back are in no sum', async () => {
-    const branches = await morning();
-    branches.record(SOUTH, at(10, 20), [7, 0], 92 * MINUTE_MS);
-    await branches.pollUntil(at(12, 4));
-    branches.record(SOUTH, at(10, 20), [-7, 0], 105 * MINUTE_MS);
-    await branches.pollUntil(at(12, 6));
-    expect(branches.sumsToday(SOUTH)).toEqual([0, 15]);
-  });
-
   test('of a day that is over are read once the customer has them', async () => {
     const branches = await morning();
     branches.record(NORTH, at(10, 50), [3, 0], 30 * HOUR_MS);
@@ -290,15 +255,6 @@ describe('the days before', () => {
     expect(isPastKnown(state)).toBe(false);
     const known = update(state, branches.calendar, branches.customer());
     expect(plan(known, branches.customer())).toMatchObject({ toMs: at(11) });
-  });
-
-  test('have today when it is over, by quarter-hour', async () => {
-    const branches = await morning();
-    const before = branches.windows(NORTH);
-    branches.requests = [];
-    await branches.pollUntil(at(5) + DAY_MS, HOUR_MS);
-    expect(branches.requests).toEqual([]);
-    expect(branches.pastQuarters(NORTH, 1)).toEqual(before);
   });
 
   test('are by quarter-hour where the process missed them, and by hour before the first start', async () => {
@@ -400,19 +356,6 @@ test('an empty response is requested again', async () => {
   expect(branches.windows(NORTH).at(-1)).toEqual([30, 1, 0]);
 });
 
-test('where windows include the minute at their end, who came then is counted at once', async () => {
-  const branches = new BranchFixture(at(10));
-  branches.isEndIncluded = true;
-  await branches.poll();
-  branches.record(NORTH, at(10, 15), [1, 0]);
-  branches.record(NORTH, at(10, 18), [1, 0]);
-  await branches.pollUntil(at(10, 22));
-  expect(branches.windows(NORTH)).toEqual([
-    [24, 1, 0],
-    [25, 1, 0],
-  ]);
-});
-
 test('where the service lists fewer people than it counts, no window is copied after them', async () => {
   const branches = new BranchFixture(at(10));
   branches.change = ({ rows, ...response }) => ({
@@ -428,56 +371,6 @@ test('where the service lists fewer people than it counts, no window is copied a
   const expected = ['10:15', '10:15', '10:30', '10:30', '10:45', '10:45'];
   expect(ends.filter((end) => end !== undefined)).toEqual(expected);
   expect(branches.windows(NORTH)).toEqual([[24, 2, 1]]);
-});
-
-test('where windows select records by arrival, the sums of a day are right when it is over', async () => {
-  const branches = new BranchFixture(at(9));
-  branches.isByArrival = true;
-  for (let minute = 0; minute < 600; minute += 7) {
-    branches.record(NORTH, at(10, minute), [1, 1], (minute % 5) * 40 * MINUTE_MS);
-    branches.record(SOUTH, at(10, minute), [2, 1], (minute % 3) * 2 * MINUTE_MS);
-  }
-  await branches.pollUntil(at(5) + DAY_MS, 5 * MINUTE_MS);
-  const passes = Math.ceil(600 / 7);
-  expect(branches.pastTotals(NORTH).at(-1)).toEqual([passes, passes]);
-  expect(branches.pastTotals(SOUTH).at(-1)).toEqual([2 * passes, passes]);
-});
-
-test.each([
-  [14, 25, '10:30'],
-  // The window until 10:30 has what the one before has, and yet one more is requested.
-  [29, 26, '10:45'],
-])(
-  'where windows select records by arrival, one of 10:%d that comes later is in the next one',
-  async (minute, window, expected) => {
-    const branches = new BranchFixture(at(10));
-    branches.isByArrival = true;
-    await branches.poll();
-    branches.record(NORTH, at(10, 5), [2, 0]);
-    branches.record(NORTH, at(10, minute), [0, 1], 2 * MINUTE_MS);
-    await branches.pollUntil(at(10, minute + 20));
-    branches.requests = [];
-    await branches.pollUntil(at(12));
-    expect(branches.windows(NORTH)).toEqual([
-      [24, 2, 0],
-      [window, 0, 1],
-    ]);
-    // The window that has it, and none of those after.
-    const ends = branches.requests.map(({ to }) => to?.slice(11, 16));
-    expect(ends).toEqual([expected]);
-  },
-);
-
-test('where windows select records by arrival, sums have what comes hours late', async () => {
-  const branches = new BranchFixture(at(10));
-  branches.isByArrival = true;
-  await branches.poll();
-  branches.record(NORTH, at(10, 2), [5, 0]);
-  branches.record(NORTH, at(10, 3), [1, 0], 2 * HOUR_MS);
-  for (const minute of [4, 15, 47]) {
-    await branches.pollUntil(at(12, minute));
-    expect(branches.sumsToday(NORTH)).toEqual([6, 0]);
-  }
 });
 
 test('sums are those of the service and past days those of a process without faults, whatever came late, failed or was restarted', async () => {

@@ -83,17 +83,6 @@ describe('the branches', () => {
     expect(branches.occupancy).toEqual({ [NORTH]: 1, [SOUTH]: 3 });
   });
 
-  test('are also those of the days before, as soon as these are read', async () => {
-    const branches = new SitesFixture();
-    branches.record(NORTH, at(10, 17), [1, 0]);
-    branches.record(SOUTH, at(12, 0, 1), [2, 2]);
-    branches.count();
-    await branches.sites.readNext(branches.query);
-    expect(branches.keys).toEqual([NORTH]);
-    await branches.sites.readNext(branches.query);
-    expect(branches.keys).toEqual([NORTH, SOUTH]);
-  });
-
   test('are those of the stored windows, before the first poll', async () => {
     const branches = new SitesFixture();
     branches.record(NORTH, at(10, 3), [1, 0]);
@@ -212,14 +201,15 @@ describe('values', () => {
   });
 });
 
-test('a branch counts nobody where another one does, unless the polls of their customer fail', async () => {
+/** NORTH counts 12 an hour in each direction until 14:00, or until an instant; SOUTH likewise. */
+async function counted(northUntilMs = at(14)): Promise<SitesFixture> {
   const branches = new SitesFixture({ [NORTH]: OTHERS, [SOUTH]: OTHERS }, at(14));
   for (let minutes = 0; minutes < 4 * 60; minutes += 15) {
     for (const key of [NORTH, SOUTH]) {
       for (const daysAgo of [7, 14, 21, 28]) {
         branches.record(key, at(10, minutes, daysAgo), [3, 3]);
       }
-      if (key === SOUTH || minutes <= 30) {
+      if (key === SOUTH || at(10, minutes) < northUntilMs) {
         branches.record(key, at(10, minutes), [3, 3]);
       }
     }
@@ -227,6 +217,11 @@ test('a branch counts nobody where another one does, unless the polls of their c
   branches.count();
   await branches.read();
   while (branches.sites.learn());
+  return branches;
+}
+
+test('a branch counts nobody where another one does, unless the polls of their customer fail', async () => {
+  const branches = await counted(at(10, 45));
   function problemsOf(isCurrent: boolean) {
     const metrics = branches.sites.metricsAt(at(14), { isCurrent, loginMs: undefined });
     return metrics.map(({ key, problems, isTrusted }) => ({ key, problems, isTrusted }));
@@ -245,25 +240,6 @@ test('a branch counts nobody where another one does, unless the polls of their c
 });
 
 describe('a silent door', () => {
-  /** NORTH counts 12 an hour in each direction until 14:00, or until an instant; SOUTH likewise. */
-  async function counted(northUntilMs = at(14)): Promise<SitesFixture> {
-    const branches = new SitesFixture({ [NORTH]: OTHERS, [SOUTH]: OTHERS }, at(14));
-    for (let minutes = 0; minutes < 4 * 60; minutes += 15) {
-      for (const key of [NORTH, SOUTH]) {
-        for (const daysAgo of [7, 14, 21, 28]) {
-          branches.record(key, at(10, minutes, daysAgo), [3, 3]);
-        }
-        if (key === SOUTH || at(10, minutes) < northUntilMs) {
-          branches.record(key, at(10, minutes), [3, 3]);
-        }
-      }
-    }
-    branches.count();
-    await branches.read();
-    while (branches.sites.learn());
-    return branches;
-  }
-
   /** Returns the problems of both, where a device of NORTH has counted nobody since an instant. */
   function problemsOf({ sites }: SitesFixture, lastMs: number, share: number) {
     const device = { key: '301', lastMs, untilMs: at(14), people: 100, excess: 0, share };

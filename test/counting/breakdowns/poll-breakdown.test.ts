@@ -3,7 +3,7 @@ import { MAX_KEYS } from '../../../src/counting/breakdowns/poll-breakdown.ts';
 import { NOVEMBER } from '../../support/owner.ts';
 import { responseOf } from '../../support/responses.ts';
 import type { Rows } from '../../support/responses.ts';
-import { MINUTE_MS, StreamFixture } from '../fixture.ts';
+import { MINUTE_MS } from '../fixture.ts';
 import { BreakdownFixture } from './fixture.ts';
 
 const DAY_END_MS = Date.UTC(2026, 10, 19, 3);
@@ -145,13 +145,6 @@ describe('the time of the scrape', () => {
       expect(branches.today()).toEqual({ '102': [0, 0], ...rows });
     }
   });
-});
-
-test('nothing is exported of a breakdown that is not configured', () => {
-  const devices = new BreakdownFixture(TOTALS, TODAY, 'device');
-  expect(Object.keys(devices.metrics().breakdowns)).toEqual(['device']);
-  const { customer } = new StreamFixture();
-  expect(customer.breakdowns.configured).toEqual([]);
 });
 
 describe('keys above the limit', () => {

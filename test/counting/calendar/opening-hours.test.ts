@@ -150,15 +150,6 @@ describe('opening hours', () => {
     expect([bavaria, germany]).toEqual([false, true]);
   });
 
-  test('are shared by zones and response in any order', () => {
-    const hours = parseOpeningHours('08:00-20:00', undefined);
-    const noon = Date.UTC(2026, 0, 15, 12);
-    expect(hours.isOpenAt(noon, COPENHAGEN)).toBe(true);
-    expect(hours.isOpenAt(noon, 'Asia/Tokyo')).toBe(false);
-    expect(hours.isOpenAt(noon + 10 * 3_600_000, COPENHAGEN)).toBe(false);
-    expect(hours.isOpenAt(noon, COPENHAGEN)).toBe(true);
-  });
-
   test('are parsed once for all customers with the same text', () => {
     const parse = createOpeningHoursParser();
     expect(parse(LIBRARY_HOURS, 'dk')).toBe(parse(LIBRARY_HOURS, 'dk'));
@@ -223,16 +214,6 @@ test.each([
     'invalid syntax at character 11: hyphen (-) or open end (+) in time range expected',
   ],
   [
-    'week 54 10:00-12:00',
-    undefined,
-    'invalid syntax at character 8: You have specified a week date greater then 53',
-  ],
-  [
-    '08:00-20:00; 2026 easter +1 day off',
-    undefined,
-    'invalid syntax at character 32: The movable day easter plus 1 days is not in the year of the movable day anymore',
-  ],
-  [
     // In 2035: Easter is on 25 March.
     '08:00-20:00; easter -85 days off',
     undefined,
@@ -271,11 +252,6 @@ test.each([
     'write ; between rules, as in Mo-Fr 10:00-18:00; Sa 10:00-14:00. Without it, this means Mo-Fr,Sa 10:00-18:00,10:00-14:00',
   ],
   [
-    'Mo-Th 10:00-20:00 Fr 10:00-18:00',
-    undefined,
-    'write ; between rules, as in Mo-Th 10:00-20:00; Fr 10:00-18:00. Without it, this means Mo-Th,Fr 10:00-20:00,10:00-18:00',
-  ],
-  [
     'Mo 10:00-12:00 We 14:00-18:00',
     undefined,
     'write ; between rules, as in Mo 10:00-12:00; We 14:00-18:00. Without it, this means Mo,We 10:00-12:00,14:00-18:00',
@@ -299,11 +275,6 @@ test.each([
     'Mo 10:00-12:00; Jan-Mar 10:00-12:00 Apr-Dec 08:00-20:00',
     undefined,
     'write ; between rules, as in Jan-Mar 10:00-12:00; Apr-Dec 08:00-20:00. Without it, this means Jan-Mar,Apr-Dec 10:00-12:00,08:00-20:00',
-  ],
-  [
-    'Dec 25 off Mo-Fr 10:00-18:00',
-    undefined,
-    'write ; between rules, as in Dec 25 off; Mo-Fr 10:00-18:00. Without it, this means Dec 25 Mo-Fr 10:00-18:00 off',
   ],
   [
     '10:00-18:00 Mo-Fr 10:00-14:00 Sa',

@@ -133,11 +133,6 @@ describe('a library that counted nobody for days', () => {
 
   const QUARTERS_MS = [ENTRY_MS - 7 * 60_000, EXIT_MS - 7 * 60_000];
 
-  test('has the minute in which it last counted anybody, and the quarter-hour of the other direction', async () => {
-    const past = await readQuiet();
-    expect(past.lastSeenMs).toEqual([ENTRY_MS, QUARTERS_MS[1]]);
-  });
-
   test('has both minutes if two quarter-hours, which may be of a year, have rows', async () => {
     expect((await readQuiet({}, 1))?.lastSeenMs).toEqual([ENTRY_MS, EXIT_MS]);
   });

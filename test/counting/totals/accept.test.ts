@@ -1,9 +1,8 @@
 /** What a stream does not accept at once, and what it exports meanwhile (rules 3, 5 and 7). */
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../../src/base/errors.ts';
-import type { Conventions } from '../../../src/simulator/conventions.ts';
 import { NOVEMBER, OWNER } from '../../support/owner.ts';
-import { DAY_LAGS, forcedAbove } from '../../support/simulated-people.ts';
+import { DAY_LAGS } from '../../support/simulated-people.ts';
 import { DAY_MS, HOUR_MS, loginsOf, MINUTE_MS, polledPeople, START_MS } from '../fixture.ts';
 import { StreamFixture } from '../fixture.ts';
 import type { StreamOptions } from '../fixture.ts';
@@ -11,20 +10,6 @@ import type { StreamOptions } from '../fixture.ts';
 const NIGHTLY = { ...DAY_LAGS, quarterFreshness: 'nightly' } as const;
 
 describe('a response without counts', () => {
-  test('is requested again, and the larger response is used', async () => {
-    const people = await polledPeople();
-    people.empty(() => people.requests.length === 1);
-    await people.polls(1);
-    expect(people.requests).toHaveLength(2);
-    expect(people.totals()).toEqual([47, 39]);
-    people.change((response) => {
-      const counts = people.requests.length === 1 ? [1, 1] : [0, 0];
-      return { ...response, rows: response.rows.map((row) => ({ ...row, counts })) };
-    });
-    await people.polls(3);
-    expect(people.today()).toEqual([6, 1]);
-  });
-
   test('is accepted at the third poll in a row', async () => {
     const people = await polledPeople();
     people.empty(() => true);
@@ -49,37 +34,6 @@ describe('a response without counts', () => {
     expect(people.requests.length).toBeGreaterThan(1);
     expect(people.totals()).toEqual([0, 0]);
     expect(people.metrics().occupancy).toBe(0);
-  });
-
-  test('does not delay a first total that has counts', async () => {
-    const people = new StreamFixture();
-    people.empty(() => true);
-    await people.polls(10);
-    expect(people.totals()).toEqual([undefined, undefined]);
-    people.change();
-    await people.polls(1);
-    expect(people.totals()).toEqual([47, 39]);
-  });
-
-  test.each<[string, Partial<Conventions>, (from: string) => boolean]>([
-    ['the recent window', {}, (from) => !from.includes('T04:00')],
-    ['each window', { ...forcedAbove(200), resolutionMs: 60_000 }, () => true],
-  ])('by minute for %s, at a baseline, changes nothing', async (_, conventions, isEmpty) => {
-    const people = new StreamFixture({ records: [], conventions });
-    for (let ms = START_MS - 7 * HOUR_MS; ms < START_MS + 5 * HOUR_MS; ms += 20_000) {
-      people.record(ms + 1, [1, 0]);
-    }
-    await people.poll();
-    await people.polls(59);
-    people.empty(({ aggregation, from }) => aggregation === 'minute' && isEmpty(from));
-    await people.polls(1);
-    people.change();
-    for (const next of [2, 128]) {
-      await people.polls(next);
-      expect(people.totals()).toEqual(people.served());
-      expect(people.excess()).toEqual([0, 0]);
-    }
-    expect(people.state.totalSource.aggregation).toBe('day');
   });
 
   const EARLIER = [[2 * HOUR_MS, [5, 0]]] as const;
@@ -110,16 +64,6 @@ describe('a response without counts', () => {
     expect(people.notes).not.toContain('empty_response_pending');
     expect(people.totals()).toEqual(people.served());
     expect(people.state.baseline).toBeDefined();
-  });
-
-  test('or with few is requested again at the start if the last minutes have more', async () => {
-    const people = new StreamFixture();
-    people.change((response) =>
-      people.requests.length === 3 ? { ...response, rows: response.rows.slice(0, 1) } : response,
-    );
-    await people.poll();
-    expect(people.requests[3]).toEqual(people.requests[2]);
-    expect(people.today()).toEqual([7, 1]);
   });
 
   test('for today, by all aggregations at a baseline, waits', async () => {
@@ -239,29 +183,6 @@ describe('an implausible increase', () => {
   ])('%s', async (_, totals, exported, polls) => {
     expect(await exportedAfter(totals, polls)).toBe(exported);
   });
-
-  test('of the last minutes alone is not accepted', async () => {
-    const people = await polledPeople();
-    people.change((response, { aggregation, from }) =>
-      aggregation === 'minute' && from.includes('T10:45')
-        ? { ...response, rows: [{ key: '2026-11-18T10:00:00Z', counts: [90_000, 0] }] }
-        : response,
-    );
-    await people.polls(50);
-    expect(people.totals()).toEqual([47, 39]);
-  });
-});
-
-test('a rate of 90,000 an hour is at most two polls late', async () => {
-  const people = await polledPeople();
-  for (let minute = 0; minute < 30; minute++) {
-    people.record(people.nowMs + 1, [1500, 0]);
-    const [before = NaN] = people.served();
-    await people.polls(1);
-    expect(people.totals()[0]).toBeGreaterThanOrEqual(before - 1500);
-  }
-  await people.polls(1);
-  expect(people.totals()).toEqual(people.served());
 });
 
 test('a mark far above the service is exported, with its excess, until its row is deleted', async () => {

@@ -77,20 +77,3 @@ test('a minute that starts now has begun', async () => {
     lastSeenMs: people.nowMs,
   });
 });
-
-test('a first total of 0 takes three baselines, then one request a poll', async () => {
-  const people = new StreamFixture({ records: [] });
-  const areBaselines: boolean[] = [];
-  for (let poll = 0; poll < 5; poll += 1) {
-    await people.polls(1);
-    areBaselines.push(people.requests.length > 1);
-  }
-  expect(areBaselines).toEqual([true, true, true, false, false]);
-});
-
-test('a poll that is as always has no notes', async () => {
-  const people = await polledPeople();
-  await people.polls(60);
-  expect(people.requests.length).toBeGreaterThan(1);
-  expect(people.notes).toEqual([]);
-});

@@ -23,21 +23,6 @@ describe('the aggregation of the totals', () => {
     expect(people.totals()).toEqual([40, 40]);
   });
 
-  test.each([
-    ['the week', {}],
-    ['two days', forcedAbove(2)],
-  ])('is not compared for %s before the counting period', async (_, forced) => {
-    const startMs = NOVEMBER.endMs + DAY_MS + HOUR_MS;
-    const conventions = { ...DAY_LAGS, ...forced };
-    const people = new StreamFixture({ records: [[20 * HOUR_MS, [3, 1]]], startMs, conventions });
-    for (let hour = 8; hour < 14; hour++) {
-      people.record(Date.UTC(2026, 10, 30, hour), [5, 5], { arrivesMs: startMs - HOUR_MS });
-    }
-    await people.poll();
-    expect(people.totals()).toEqual([3, 1]);
-    expect(people.state.totalSource.aggregation).toBe('day');
-  });
-
   test('is compared for today only in the first day of a period, and after it was verified', async () => {
     const people = new StreamFixture({ records: [], startMs: NOVEMBER.startMs + HOUR_MS });
     await people.poll();
