@@ -38,10 +38,10 @@ test('the configuration of the README is complete', async () => {
 
 test('the configuration of docs/debian.md has secrets that systemd hands over', async () => {
   const [, example = ''] = matches(/```yaml\n(service:\n[^`]+)```/g);
-  const credentials = await folderOf({ secrets_riverside: 'hunter2', secrets_hillside: 'x' });
+  const credentials = await folderOf({ secrets_riverside: 'hunter2' });
   const env = { CREDENTIALS_DIRECTORY: credentials };
   const { config, warnings } = await load({ 'config.yaml': example }, env);
-  expect(config.customers.map(({ name }) => name)).toEqual(['riverside', 'hillside']);
+  expect(config.customers.map(({ name }) => name)).toEqual(['riverside']);
   expect(warnings).toEqual([]);
 });
 

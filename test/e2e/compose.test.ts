@@ -135,7 +135,10 @@ function runScript(name: string): Promise<Outcome> {
   // Two days in place of five weeks, which take minutes.
   const script = inFolders(command.join('\n').replaceAll('$$', '$')).replace('=-35d', '=-2d');
   const path = `${dirname(process.execPath)}${delimiter}${process.env['PATH']}`;
-  const args = [...flags, script.replace('library-stats-exporter backfill', `node ${MAIN} backfill`)];
+  const args = [
+    ...flags,
+    script.replace('library-stats-exporter backfill', `node ${MAIN} backfill`),
+  ];
   return outcomeOf(shell, args, { env: { PATH: path } });
 }
 

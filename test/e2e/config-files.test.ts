@@ -82,8 +82,9 @@ test('promtool and amtool accept what the commands of docs/debian.md write', () 
   const commands = Array.from(page.matchAll(/```sh\n([^`]*)```/g), ([, block = '']) => block)
     .filter((block) => block.includes('/etc/prometheus/'))
     .join('')
+    .replaceAll('/usr/share/library-stats-exporter/', `${ROOT}prometheus/`)
     .replaceAll('/etc/', `${folder}/etc/`)
-    .replaceAll(/^(?:systemctl|chown) .*$/gm, '')
+    .replaceAll(/^(?:systemctl|chown|amtool --alertmanager\.url=\S+) .*$/gm, '')
     .replaceAll(/^promtool /gm, `${debianProgram('/usr/bin/promtool')} `)
     .replaceAll(/^amtool /gm, `${debianProgram('/usr/bin/amtool')} `);
   const { status, output } = run('/bin/sh', ['-euc', `cd ${ROOT}\n${commands}`]);

@@ -46,7 +46,8 @@ test('each package has a checksum', () => {
 
 test.each([
   ['CHANGELOG.md', /^## (\S+)/m],
-  ['README.md', /\.\/library-stats-exporter-([\d.]+)\.tgz/],
+  ['README.md', /\.\/library-stats-exporter_([\d.]+)_amd64\.deb/],
+  ['docs/debian.md', /\.\/library-stats-exporter_([\d.]+)_amd64\.deb/],
   ['deploy/kubernetes/kustomization.yaml', /newTag: (\S+)/],
   ['docs/kubernetes.md', /newTag: (\S+)/],
 ])('the version in %s is that of the package', (path, version) => {
