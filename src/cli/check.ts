@@ -154,20 +154,6 @@ const TABLES: readonly Table[] = [
     ],
   ],
   [
-    'The doors: counts in the last 28 days',
-    ['IN PER OUT', 'EMPTY AT NIGHT'],
-    ({
-      metrics: {
-        estimate: { ratio, isEstimable },
-      },
-    }) => [
-      [
-        ratio ? `${ratio.value.toFixed(3)} ± ${ratio.stddev.toFixed(3)}` : ABSENT,
-        isEstimable === undefined ? ABSENT : isEstimable ? 'yes' : 'no',
-      ],
-    ],
-  ],
-  [
     'Times of requests: counts of one past window, by service.request_times',
     ['OFFSET', 'UTC', 'LOCAL', 'FITS'],
     ({ requestTimes: compared, streams }) => [

@@ -20,7 +20,6 @@ import type { RequestTimesComparison } from '../counting/check/request-times.ts'
 import type { CustomerMetrics } from '../counting/customer-metrics.ts';
 import { streamContext } from '../counting/customer-poll.ts';
 import { HighWaterMarks } from '../counting/high-water-marks.ts';
-import { readFourWeeks } from '../counting/past/read-four-weeks.ts';
 import type { Counts } from '../counting/rows/counts.ts';
 import { WindowReader } from '../counting/rows/window-reader.ts';
 import type { Query } from '../counting/rows/window-reader.ts';
@@ -128,17 +127,10 @@ async function readCustomer(
       return { stream, failure: reason, findings: [['error', `${reason}: ${message}`]] };
     }
     customer.pollSucceeded(stream, diagnosis, systemClock.nowMs());
-    const today = context.calendar.dayAt(systemClock.nowMs());
-    // A failure leaves the doors unknown, as it does in the exporter.
-    const past =
-      stream === 'people' && (await undefinedIfFailed(readFourWeeks({ ...context, query }, today)));
-    if (past) {
-      customer.pastRead(stream, past);
-    }
     return {
       stream,
       ...diagnosis,
-      findings: [...find.streamFindings(diagnosis), past && find.hoursFinding(registered, past)],
+      findings: find.streamFindings(diagnosis),
       zoneFinding: find.zoneFinding(diagnosis, context),
     };
   }

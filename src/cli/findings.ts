@@ -1,18 +1,15 @@
 /** What `check --connect` finds, as texts for an operator. None contains a secret. */
 import type { Breakdown, RequestTimes } from '../base/model.ts';
 import { DAY_MS } from '../base/duration.ts';
-import { counted, printable } from '../base/output.ts';
+import { printable } from '../base/output.ts';
 import type { StreamDiagnosis } from '../counting/check/diagnose.ts';
 import type { CountsLately } from '../counting/check/lately.ts';
 import { isOtherZone } from '../counting/check/request-times.ts';
 import type { RequestTimesComparison } from '../counting/check/request-times.ts';
-import { arrivalsOf, findShift } from '../counting/check/shifted-hours.ts';
 import type { Zone } from '../counting/calendar/zone.ts';
-import type { Past } from '../counting/past/past.ts';
 import { isZero } from '../counting/rows/counts.ts';
 import { unreadableKey } from '../counting/rows/keys.ts';
 import type { PollContext } from '../counting/totals/state.ts';
-import type { RegisteredCustomer } from '../customers.ts';
 import { MAX_IGNORED_OFFSET_MS, MAX_OFFSET_MS } from '../service/server-clock.ts';
 import type { BranchReport, StreamReport } from './connect.ts';
 
@@ -101,23 +98,6 @@ export function timesFinding(
   const [from, to] = [window.startMs, window.endMs].map((ms) => zone.format(ms).slice(11, 16));
   const set = `if anybody came between ${from} and ${to}, set service.request_times: ${best}`;
   return ['warning', `${set}; else check again while it is open`];
-}
-
-/** Returns a warning if the hours of another time zone fit better. Buildings may have hours of their own. */
-export function hoursFinding({ customer, config }: RegisteredCustomer, past: Past): MaybeFinding {
-  const { branches, openingHours: hours, timezone } = config;
-  const isOne = Object.values(branches).every((branch) => branch.openingHours === hours);
-  const shift =
-    hours !== undefined &&
-    isOne &&
-    findShift(arrivalsOf(customer.calendar, past), (atMs) => customer.isOpenAt(atMs) === true);
-  if (!shift) {
-    return undefined;
-  }
-  const outside = `${Math.round(100 * shift.outside)} % of the people come outside opening_hours`;
-  const shifted = `${Math.round(100 * shift.outsideShifted)} % if these were`;
-  const by = `${counted(Math.abs(shift.hours), 'hour')} ${shift.hours < 0 ? 'earlier' : 'later'}`;
-  return ['warning', `${outside}, ${shifted} ${by}: is timezone ${timezone} right?`];
 }
 
 /** Returns a warning if people log in, but the doors have counted nobody for a day. */

@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { VERSION } from '../../src/cli/io.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
-import { ALWAYS_OPEN, OFFICE_HOURS } from '../../src/simulator/libraries.ts';
+import { ALWAYS_OPEN } from '../../src/simulator/libraries.ts';
 import { SECRET, startEnvironment } from './simulated-environment.ts';
 import { ran } from './terminal.ts';
 import { MINUTE_KEYS } from '../support/simulated-people.ts';
@@ -23,9 +23,9 @@ async function connect(config: string) {
   const findings = tables.pop() ?? [];
   // The legend.
   tables.pop();
-  const [serviceRows = [], valueRows = [], doorRows = [], timesRows = [], branchRows = []] =
+  const [serviceRows = [], valueRows = [], timesRows = [], branchRows = []] =
     tables.map((lines) => lines.slice(2).map((row) => row.replaceAll(/ +/g, ' ')));
-  return { status, serviceRows, valueRows, doorRows, timesRows, branchRows, findings };
+  return { status, serviceRows, valueRows, timesRows, branchRows, findings };
 }
 
 test('good files are reported with warnings, bad ones with all problems, without a request', async () => {
@@ -78,7 +78,7 @@ test('--connect prints the values of the service in tables of 80 columns', async
     local: { ...VISITS, conventions: { minuteKey: MINUTE_KEYS['local time'] } },
   });
   const config = environment.config({ customer: { breakdowns: ['device'] } });
-  const { status, serviceRows, valueRows, doorRows, findings } = await connect(config);
+  const { status, serviceRows, valueRows, findings } = await connect(config);
   expect({ status, findings }).toEqual({ status: 0, findings: [''] });
   const time = String.raw`\d\d-\d\d \d\d:\d\d`;
   expect(serviceRows).toEqual([
@@ -86,7 +86,6 @@ test('--connect prints the values of the service in tables of 80 columns', async
     expect.stringMatching(`^local good ${time} ${time} local agrees [+-][01]s$`),
   ]);
   expect(valueRows).toEqual([VALUES, VALUES.replace('riverside', 'local')]);
-  expect(doorRows).toEqual(['riverside - yes', 'local - yes']);
   const { out } = await ran('check', '--connect', config);
   expect(Math.max(...out.split('\n').map((row) => row.length))).toBeLessThanOrEqual(80);
 });
@@ -158,27 +157,6 @@ test.each([
   environment.service.record('riverside', { kind: 'login', atMs });
   const { findings } = await connect(environment.config());
   expect(findings.filter((text) => text.includes('in which people logged in'))).toHaveLength(n);
-});
-
-test('--connect warns of hours that fit another time zone', async () => {
-  const library = { timezone: 'Asia/Tokyo', opening: OFFICE_HOURS, visitsPerDay: 400 };
-  await using environment = await startEnvironment(
-    { riverside: { library } },
-    {},
-    { historyMs: 30 * DAY_MS },
-  );
-  const opening_hours = 'Mo-Fr 08:00-20:00; Sa 10:00-17:00; Su 11:00-16:00';
-  const right = await connect(environment.config({ customer: { opening_hours } }));
-  expect(right.findings.filter((text) => text.includes('opening_hours'))).toEqual([]);
-  const wrong = await connect(
-    environment.config({ customer: { opening_hours, timezone: 'Asia/Karachi' } }),
-  );
-  expect(wrong.findings.filter((text) => text.includes('error'))).toEqual([]);
-  expect(wrong.findings).toContainEqual(
-    expect.stringMatching(
-      /^riverside: warning: \d\d % of the people come outside opening_hours, 0 % if these were 4 hours earlier: is timezone Asia\/Karachi right\?$/,
-    ),
-  );
 });
 
 test('--connect says why the branches cannot be read', async () => {
