@@ -3,7 +3,6 @@ import type { Breakdown, CounterName, Stream } from '../base/model.ts';
 import { MINUTE_MS } from '../base/duration.ts';
 import type { DevicePlace } from './devices.ts';
 import type { Span } from './calendar/calendar.ts';
-import type { LearnedDoors } from './occupancy/door-model.ts';
 import type { Estimate } from './occupancy/estimate.ts';
 import type { Health } from './totals/health.ts';
 import type { Mark } from './high-water-marks.ts';
@@ -76,15 +75,12 @@ export interface CustomerMetrics extends SiteMetrics {
 export interface EstimateMetrics {
   readonly people: Estimate | undefined;
   /** Entries counted per exit counted. */
-  readonly ratio: { readonly value: number; readonly stddev: number } | undefined;
-  /** Whether the building empties at night. */
-  readonly isEstimable: boolean | undefined;
+  readonly ratio: number | undefined;
 }
 
 export const NO_ESTIMATE: EstimateMetrics = {
   people: undefined,
   ratio: undefined,
-  isEstimable: undefined,
 };
 
 export interface CounterValues {
@@ -158,19 +154,6 @@ export function counterValues(
   }
   const exported = mark?.value ?? total;
   return { total: exported, excess: exported - total, today };
-}
-
-/** What the doors' past says about them. */
-export function doorMetrics({
-  learnedLogRatio,
-  logRatioVariance,
-  emptiesAtNight,
-}: LearnedDoors): Pick<EstimateMetrics, 'ratio' | 'isEstimable'> {
-  const value = learnedLogRatio === undefined ? undefined : Math.exp(learnedLogRatio);
-  return {
-    ratio: value === undefined ? undefined : { value, stddev: value * Math.sqrt(logRatioVariance) },
-    isEstimable: emptiesAtNight,
-  };
 }
 
 /** Settings of a building. */

@@ -6,7 +6,7 @@ import type { SiteDevice } from './devices.ts';
 import type { Calendar, Span } from './calendar/calendar.ts';
 import { CountedDays } from './past/counted-days.ts';
 import type { Counted } from './past/counted-days.ts';
-import { doorMetrics, MAX_OCCUPANCY_AGE_MS, NO_ESTIMATE } from './customer-metrics.ts';
+import { MAX_OCCUPANCY_AGE_MS, NO_ESTIMATE } from './customer-metrics.ts';
 import type {
   EstimateMetrics,
   OccupancySeries,
@@ -297,12 +297,14 @@ export class Site {
 
   #estimateAt(nowMs: number, people: Estimate | undefined, isTrusted: boolean): EstimateMetrics {
     const learned = this.#learnedAt(nowMs);
-    return learned === undefined
-      ? NO_ESTIMATE
-      : {
-          people: isTrusted ? people : undefined,
-          ...doorMetrics(learned.model),
-        };
+    if (learned === undefined) {
+      return NO_ESTIMATE;
+    }
+    const { learnedLogRatio } = learned.model;
+    return {
+      people: isTrusted ? people : undefined,
+      ratio: learnedLogRatio === undefined ? undefined : Math.exp(learnedLogRatio),
+    };
   }
 
   #openSpansOf(day: Span): readonly Span[] {

@@ -86,7 +86,7 @@ const ESTIMATE_FAMILIES: readonly Family[] = [
   ofSite(
     'library_door_count_ratio',
     'Entries counted per exit counted, learned from the last 28 days.',
-    ({ estimate }) => estimate.ratio?.value,
+    ({ estimate }) => estimate.ratio,
     NO_RATIO,
   ),
 ];

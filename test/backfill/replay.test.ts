@@ -190,7 +190,7 @@ describe('the estimate', () => {
       expect(shown[i]).toEqual(expected);
     }
     expect(shown[4]?.estimate.people?.people).toBeGreaterThan(5);
-    expect(shown[4]?.estimate.ratio?.value).toBeCloseTo(1 / 0.9, 1);
+    expect(shown[4]?.estimate.ratio).toBeCloseTo(1 / 0.9, 1);
     expect(shown.map(({ inside }) => inside)).toContain(0);
     expect(Math.max(...shown.map(({ inside = 0 }) => inside))).toBeGreaterThan(5);
     expect(shown[4]?.enteredHour).toBe(15);
@@ -220,7 +220,7 @@ describe('the estimate', () => {
       people.record(TODAY.startMs + day * DAY_MS - 20 * MINUTE_MS, [5, 5]);
     }
     expect(await past(people, [NOON_MS])).toMatchObject([
-      { estimate: { people: undefined, isEstimable: false } },
+      { estimate: { people: undefined } },
     ]);
   });
 });

@@ -3,11 +3,10 @@ import { describe, expect, test } from 'vitest';
 import type { CounterName } from '../../src/base/model.ts';
 import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts';
 import { updatePast } from '../../src/counting/customer-past.ts';
-import { counterValues, doorMetrics } from '../../src/counting/customer-metrics.ts';
+import { counterValues } from '../../src/counting/customer-metrics.ts';
 import type { CustomerDescription, SiteDescription } from '../../src/counting/customer-metrics.ts';
 import type { Customer } from '../../src/counting/customer.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
-import { learnDoors } from '../../src/counting/occupancy/door-model.ts';
 import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
 import type { Snapshot } from '../../src/counting/totals/state.ts';
 import { CALENDAR, NOVEMBER, NOW_MS, OCTOBER, OWNER } from '../support/owner.ts';
@@ -88,15 +87,6 @@ test.each([
   const { startMs: periodStartMs, month } = NOVEMBER;
   const marked = mark === undefined ? mark : { periodStartMs, month, value: mark, atMs: NOW_MS };
   expect(counterValues(marked, total, today)).toEqual({ ...expected, today });
-});
-
-test('the ratio of doors has the standard deviation of its logarithm, times the ratio', () => {
-  const unknown = learnDoors([], 3);
-  expect(doorMetrics(unknown).ratio).toBeUndefined();
-  const learned = { ...unknown, learnedLogRatio: Math.log(2), logRatioVariance: 0.0025 };
-  const { value, stddev } = doorMetrics(learned).ratio ?? {};
-  expect(value).toBeCloseTo(2, 9);
-  expect(stddev).toBeCloseTo(0.1, 9);
 });
 
 test.each([
@@ -274,8 +264,8 @@ describe('a customer that is polled by branch', () => {
     expect(await readWindows()).toEqual([false, true]);
     customer.branches?.learn();
     const { branches, estimate } = people.metrics();
-    expect(branches).toMatchObject([{ estimate: { isEstimable: true } }]);
-    expect(estimate.isEstimable).toBeUndefined();
+    expect(branches?.[0]?.usual).toBeDefined();
+    expect(estimate.people).toBeUndefined();
 
     people.nowMs = CALENDAR.dayAt(people.nowMs).endMs - MINUTE_MS;
     people.record(people.nowMs - HOUR_MS, [4, 0]);

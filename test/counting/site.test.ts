@@ -285,10 +285,10 @@ test('doors learn at the first poll of a day, and again once a day of the past h
   poll(library, 24 * 60 - 2, { 240: [1, 0] });
   poll(library, 1, {}, { day: TOMORROW });
   const nowMs = TOMORROW.startMs + MINUTE_MS;
-  expect(library.metricsAt(nowMs).estimate.ratio?.value).toBe(1);
+  expect(library.metricsAt(nowMs).estimate.ratio).toBe(1);
   const lossy = Object.fromEntries(Object.keys(USUAL_DAY).map((minute) => [minute, [10, 9]]));
   library.pastRead('people', historyBefore(TOMORROW, lossy));
-  expect(library.metricsAt(nowMs).estimate.ratio?.value).toBeCloseTo(10 / 9, 2);
+  expect(library.metricsAt(nowMs).estimate.ratio).toBeCloseTo(10 / 9, 2);
 });
 
 test('an estimate that a reload switches on is learned from the history that was read', () => {
@@ -297,7 +297,7 @@ test('an estimate that a reload switches on is learned from the history that was
   poll(library, 480, { 240: [1, 0] });
   expect(library.metricsAt(TODAY.startMs + 8 * HOUR_MS).estimate.ratio).toBeUndefined();
   library.setDescription(ESTIMATED);
-  expect(library.metricsAt(TODAY.startMs + 8 * HOUR_MS).estimate.ratio?.value).toBe(1);
+  expect(library.metricsAt(TODAY.startMs + 8 * HOUR_MS).estimate.ratio).toBe(1);
   library.setDescription(UNESTIMATED);
   expect(library.metricsAt(TODAY.startMs + DAY_MS / 3).estimate.ratio).toBeUndefined();
 });
@@ -368,9 +368,9 @@ describe('an estimate', () => {
     const [fresh, old, tomorrow, later] = [480, 496, 24 * 60 + 1, 48 * 60 + 1].map(
       (minute) => library.metricsAt(TODAY.startMs + minute * MINUTE_MS).estimate,
     );
-    expect(fresh).toMatchObject({ people: { people: 0 }, isEstimable: true });
-    expect(old).toMatchObject({ people: undefined, ratio: { value: 1 } });
-    expect(tomorrow).toMatchObject({ people: undefined, ratio: { value: 1 } });
+    expect(fresh).toMatchObject({ people: { people: 0 }, ratio: 1 });
+    expect(old).toMatchObject({ people: undefined, ratio: 1 });
+    expect(tomorrow).toMatchObject({ people: undefined, ratio: 1 });
     expect(later?.ratio).toBeUndefined();
   });
 
@@ -379,7 +379,7 @@ describe('an estimate', () => {
     const { estimate } = estimated(480, USUAL_DAY, night).metricsAt(
       TODAY.startMs + 480 * MINUTE_MS,
     );
-    expect(estimate).toMatchObject({ people: undefined, isEstimable: false });
+    expect(estimate).toMatchObject({ people: undefined });
   });
 });
 

@@ -34,8 +34,7 @@ export function riverside(changes: Partial<CustomerMetrics> = {}): CustomerMetri
     missed: 7.5,
     estimate: {
       people: { people: 38.5, lower: 33, upper: 44.25 },
-      ratio: { value: 1.04, stddev: 0.0125 },
-      isEstimable: true,
+      ratio: 1.04,
     },
     usual: {
       people: 14.5,

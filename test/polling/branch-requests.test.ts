@@ -63,7 +63,7 @@ describe('the windows of branches', () => {
       await clock.advance(15 * MINUTE_MS);
       expect(branchOf(polled, clock.nowMs())?.occupancy).toBeGreaterThanOrEqual(0);
     }
-    expect(branchOf(polled, clock.nowMs())?.estimate.isEstimable).toBe(true);
+    expect(branchOf(polled, clock.nowMs())?.estimate.ratio).toBeCloseTo(1);
   });
 
   test('are read after the first poll, at most one a second, and then by window and minute', async () => {
@@ -81,7 +81,7 @@ describe('the windows of branches', () => {
     expect(
       requests.filter(({ to }) => to !== undefined && !to.startsWith('2026-11-19')),
     ).toHaveLength(28 * 6);
-    expect(branchOf(polled, clock.nowMs())?.estimate.isEstimable).toBe(true);
+    expect(branchOf(polled, clock.nowMs())?.estimate.ratio).toBeCloseTo(1);
     requests.length = 0;
     await clock.advance(HOUR_MS);
     // Somebody passes every five minutes.

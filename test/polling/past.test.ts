@@ -94,9 +94,9 @@ test('a past that fails is read again, less and less often, and no poll fails', 
   });
   fixture.start([polled]);
   await clock.advance(19 * HOUR_MS);
-  expect(polled.customer.metricsAt(clock.nowMs()).estimate.isEstimable).toBeUndefined();
+  expect(polled.customer.metricsAt(clock.nowMs()).usual).toBeUndefined();
   await clock.advance(HOUR_MS);
-  expect(polled.customer.metricsAt(clock.nowMs()).estimate.isEstimable).toBe(false);
+  expect(polled.customer.metricsAt(clock.nowMs()).usual).toBeDefined();
   // After the first poll that ends when it is due.
   const pauses = readMs.slice(1).map((ms, i) => (ms - (readMs[i] ?? 0)) / MINUTE_MS);
   expect(pauses.map((minutes) => Math.floor(minutes / 5) * 5)).toEqual([
