@@ -18,7 +18,8 @@ COPY LICENSE tsconfig.json tsconfig.build.json ./
 COPY deploy/tree deploy/
 COPY src src
 ARG REVISION=unknown
-ARG TARGETARCH=amd64
+# The builder knows it; a default here would hide that.
+ARG TARGETARCH
 RUN deploy/tree /tree "$TARGETARCH"
 
 # root owns the program: the exporter, which has another user, cannot change it. Group 0 can write to

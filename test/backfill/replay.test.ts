@@ -219,8 +219,6 @@ describe('the estimate', () => {
     for (let day = -40; day < 0; day++) {
       people.record(TODAY.startMs + day * DAY_MS - 20 * MINUTE_MS, [5, 5]);
     }
-    expect(await past(people, [NOON_MS])).toMatchObject([
-      { estimate: { people: undefined } },
-    ]);
+    expect(await past(people, [NOON_MS])).toMatchObject([{ estimate: { people: undefined } }]);
   });
 });

@@ -23,8 +23,9 @@ async function connect(config: string) {
   const findings = tables.pop() ?? [];
   // The legend.
   tables.pop();
-  const [serviceRows = [], valueRows = [], timesRows = [], branchRows = []] =
-    tables.map((lines) => lines.slice(2).map((row) => row.replaceAll(/ +/g, ' ')));
+  const [serviceRows = [], valueRows = [], timesRows = [], branchRows = []] = tables.map((lines) =>
+    lines.slice(2).map((row) => row.replaceAll(/ +/g, ' ')),
+  );
   return { status, serviceRows, valueRows, timesRows, branchRows, findings };
 }
 
