@@ -98,14 +98,9 @@ async function measureLoad(
       MAX_SCRAPE_MS,
     ),
     barOf(`Memory (RSS) of ${of}`, polled.daemon.rssMiB(), ' MiB', 900),
+    barOf(`Share of a core, ${of}, ${runs}`, medianOf(rounds.map(shareOf)), '.1 %', 50),
     barOf(
-      `Share of a core, ${of}, people and logins by the minute, scrapes, ${runs}`,
-      medianOf(rounds.map(shareOf)),
-      '.1 %',
-      50,
-    ),
-    barOf(
-      `Longest delay of the event loop, ${of}, ${runs}`,
+      `Longest delay, ${of}, ${runs}`,
       medianOf(rounds.map(({ longestMs }) => longestMs)),
       '.1 ms',
       MAX_DELAY_MS,
@@ -136,7 +131,7 @@ export async function measureDayStart(progress: Progress): Promise<readonly Meas
         ' ms',
         MAX_SCRAPE_MS,
       ),
-      barOf(`Longest delay of the event loop, ${of}`, longestMs, ' ms', MAX_DELAY_MS),
+      barOf(`Longest delay, ${of}`, longestMs, ' ms', MAX_DELAY_MS),
     ];
   } finally {
     await polled.stop();

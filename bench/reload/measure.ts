@@ -29,7 +29,7 @@ export async function measureReload(progress: Progress): Promise<readonly Measur
         delaysMs.push(await reloadOnce(polled, { customersPerFile, smallestCapacity: 101 + i }));
         progress(`reload ${i + 1}/${TIMES}, ${where}: event loop ${delaysMs[i]?.toFixed(0)} ms`);
       }
-      const bar = `Longest delay of the event loop at a reload of ${CUSTOMERS} customers ${where}, median of ${TIMES}`;
+      const bar = `Longest delay at a reload of ${CUSTOMERS} customers ${where}, median of ${TIMES}`;
       rows.push(barOf(bar, medianOf(delaysMs), ' ms', MAX_DELAY_MS));
     }
     return rows;

@@ -36,26 +36,25 @@ const SEED = 9;
 
 /** What the service's document leaves open, and what costs most bytes. */
 const CONVENTIONS: Readonly<Record<string, Conventions>> = {
-  'minutes without counts left out': plainConventions,
-  'minutes without counts listed': { ...plainConventions, emptyBuckets: 'listed' },
+  sparse: plainConventions,
+  listed: { ...plainConventions, emptyBuckets: 'listed' },
 };
 
 export async function measureRequests(progress: Progress): Promise<readonly Measured[]> {
   const rows: Measured[] = [];
   const perHour = CUSTOMERS * (HOUR_MS / INTERVAL_MS);
-  const subject = `a customer and interval, two streams, ${CUSTOMERS} customers`;
   for (const [name, conventions] of Object.entries(CONVENTIONS)) {
     const day = await simulate(conventions);
     const atDayStart = (day.requestsByHour[DAY_START_HOUR] ?? NaN) / perHour;
     rows.push(
       barOf(
-        `Requests ${subject}, median of ${HOURS} simulated hours, ${name}`,
+        `Requests a customer and interval, median of ${HOURS} simulated hours, ${name}`,
         medianOf(day.requestsByHour) / perHour,
         '.3',
         2.2,
       ),
       barOf(
-        `Requests ${subject}, in the hour in which a day starts, ${name}`,
+        `Requests a customer and interval, in the hour in which a day starts, ${name}`,
         atDayStart,
         '.3',
         2.5,

@@ -91,7 +91,7 @@ export async function measureFirstMinute(progress: Progress): Promise<readonly M
     await wait(60_000);
     const { longestMs } = await loopDelayOf(polled.daemon);
     progress(`first minute: event loop ${longestMs.toFixed(0)} ms`);
-    const bar = `Longest delay of the event loop in the first minute of ${CUSTOMERS_OF_FIRST_MINUTE} customers`;
+    const bar = `Longest delay in the first minute of ${CUSTOMERS_OF_FIRST_MINUTE} customers`;
     return [barOf(bar, longestMs, ' ms', 150)];
   } finally {
     await polled.stop();
@@ -170,14 +170,14 @@ function rowsOf(
   when: string,
   maxRatio: number,
 ): readonly Measured[] {
-  const bar = `CPU a request, all included, ${when}, ${runsOf(rounds, seconds)}; peer: bare loop of got and JSON.parse`;
+  const bar = `CPU a request, ${when}, ${runsOf(rounds, seconds)}; peer: bare loop`;
   const medians = [perRequest, ({ bareMs }: Round) => bareMs].map((of) => medianOf(rounds.map(of)));
   const value = medianOf(rounds.map((round) => perRequest(round) / round.bareMs));
   const share = medianOf(rounds.map(shareOf));
   return [
     delayRow(rounds, seconds, CUSTOMERS, when, 50),
     { ...ratioBar(bar, medians, '.3 ms', maxRatio), value },
-    barOf(`Share of a core, ${CUSTOMERS} customers, two streams, 60 s, ${when}`, share, '.1 %', 30),
+    barOf(`Share of a core, ${CUSTOMERS} customers, ${when}`, share, '.1 %', 30),
   ];
 }
 
@@ -188,7 +188,7 @@ function delayRow(
   when: string,
   limitMs: number,
 ): Measured {
-  const bar = `Longest delay of the event loop, ${customers} customers, polls and scrapes, ${when}, ${runsOf(rounds, seconds)}`;
+  const bar = `Longest delay, ${customers} customers, ${when}, ${runsOf(rounds, seconds)}`;
   return barOf(bar, medianOf(rounds.map(({ longestMs }) => longestMs)), '.1 ms', limitMs);
 }
 
