@@ -1,7 +1,7 @@
 /**
  * `npm run alerts:replay`: a year of simulated libraries, with and without faults, with the problems that the exporter's
  * own code finds, and when the shipped alerts fire by that. Counts false alarms and measures delays. With `--write` it
- * replaces the tables in docs/alerts.md.
+ * replaces the tables in results.md, from which docs/alerts.md has its figures.
  */
 import { parseArgs } from 'node:util';
 import { HOUR_MS } from '../../src/base/duration.ts';
@@ -39,7 +39,7 @@ const replayed = (await runInThreads<Job, readonly Replayed[]>(part, jobs.toReve
 const text = report();
 process.stdout.write(`${text}\n`);
 if (flags.write) {
-  writeResult(new URL('../../docs/alerts.md', import.meta.url), text);
+  writeResult(new URL('results.md', import.meta.url), text);
 }
 
 function report(): string {

@@ -16,7 +16,6 @@ const OWN = z.object({
   type: z.enum(['counter', 'gauge', 'histogram']),
   help: z.string(),
   labelNames: z.array(z.string()),
-  upperBounds: z.array(z.number()).optional(),
 });
 const STREAMS = [...MINUTE_STREAMS, ...BREAKDOWNS];
 
@@ -36,56 +35,49 @@ function pageText(): string {
   const aboutProcess = own.filter((metric) => !aboutExporter.includes(metric));
   return `# Metrics
 
-For who writes queries: every metric, with its type, its labels and when it is absent. Everything with the
-label \`customer\` is polled in the background: a scrape never waits for the service. A series is absent
-until its value is known, never 0 instead. The values carry no timestamps. How counters are computed is
-in [How it counts](../how-it-counts.md).
+For who writes queries: every metric, with its type, its labels and when it is absent. A series is absent
+until its value is known, never 0 instead. Values have no timestamps.
+[How it counts](../how-it-counts.md) explains them.
 
-- The **counting period** is a calendar month in the customer's time zone. It starts at the first
-  \`day_starts_at\` of the month. Counters then start again at 0, which Prometheus handles as a reset.
-- A **day** starts at \`day_starts_at\`.
-- An **accepted poll** is a successful poll whose values were accepted as plausible.
+- The counting **period** is a calendar month in the customer's time zone, from its first
+  \`day_starts_at\` on. Counters then start again at 0. A **day** starts at \`day_starts_at\`.
+- A poll is **accepted** if it succeeded and its values are plausible. Counts of the period and their excess are
+  absent until its first accepted poll, counts of the day until its own.
 
 ## Customers
 
-All of these have the label \`customer\`. \`stream\` is one of ${listed(STREAMS)}; a customer has those
-that are configured. \`counter\` is one of ${listed(MINUTE_STREAMS.flatMap((stream) => COUNTERS[stream]))}. The metrics of people are absent if
-\`streams\` leaves out people, and those of logins if it leaves out logins.
+All have the label \`customer\`. \`stream\` is one of ${listed(STREAMS)}, as configured. \`counter\` is
+one of ${listed(MINUTE_STREAMS.flatMap((stream) => COUNTERS[stream]))}. What \`streams\` leaves out has no metrics.
+Any other metric without a line _Absent_ exists as soon as its customer is configured.
 
 Those with the label \`branch\` describe a building. Where \`breakdowns\` has branch, each branch has one
-series of them, and the customer none; elsewhere the customer is the building, and the label is absent.
+series and the customer none. Elsewhere the customer is the building, without this label.
 
 ${CUSTOMER_FAMILIES.map(familyText).join('\n')}
 
 ## Branches, clients and devices
 
-Only for customers with \`breakdowns\`. They are parts of the sums above, and have the label \`customer\` and that of
-the breakdown. A key of the previous counting period is 0 from the first accepted poll of the new one on.
+Parts of the sums above, only for customers with \`breakdowns\`. They also have the label \`customer\`. Those without a
+text are what the metric without \`branch_\`, \`client_\` or \`device_\` is for the customer. A key of the previous period is 0
+from the first accepted poll of the new one on.
 
 ${breakdownFamilies(new Set(BREAKDOWNS)).map(familyText).join('\n')}
 
 ## Exporter
 
-Without the label \`customer\`. They exist as soon as \`/-/ready\` answers 200; those with the label \`stream\`
-for each stream of any customer; those of the state file if \`--storage.path\` is not empty, its time from
-the first write on. \`reason\` is one of ${listed(FAILURE_REASONS)}; \`code\` is the HTTP status,
-or \`none\` without an answer; \`endpoint\` is one of ${listed(['token', 'peoplecount', 'login'])}.
+Without the label \`customer\`. They exist as soon as \`/-/ready\` answers 200; those of the state file
+not with an empty \`--storage.path\`, and its time from the first write on. \`reason\` is one of ${listed(FAILURE_REASONS)}; \`code\`
+is the HTTP status, or \`none\` without an answer; \`endpoint\` is one of ${listed(['token', 'peoplecount', 'login'])}.
 
 ${aboutExporter.map(ownText).join('\n')}
 
 ## Process
 
-From prom-client, on Linux; some are missing on other systems. \`nodejs_gc_duration_seconds\` is absent
-until the first garbage collection.
+Those of prom-client, on Linux. Other systems lack some.
 
 ${table(
-  ['metric', 'type', 'labels', 'meaning'],
-  aboutProcess.map(({ name, type, labelNames, help }) => [
-    code(name),
-    type,
-    labelNames.map(code).join(', '),
-    help,
-  ]),
+  ['metric', 'labels'],
+  aboutProcess.map(({ name, labelNames }) => [code(name), labelNames.map(code).join(', ')]),
 )}`;
 }
 
@@ -97,27 +89,33 @@ function ownMetrics(): readonly Own[] {
   return registry.getMetricsAsArray().map((metric) => OWN.parse({ ...metric }));
 }
 
+/** A part of a sum has no text of its own where it is absent by the same rule. */
 function familyText({ name, type, help, labels, absent }: Family): string {
+  const sum = name.replace(/^library_(?:branch|client|device)_/, 'library_');
+  if (
+    sum !== name &&
+    absent === undefined &&
+    CUSTOMER_FAMILIES.some((family) => family.name === sum)
+  ) {
+    return `### \`${name}\`\n\n${kindOf(name, type)}; labels ${listed(labels)}\n`;
+  }
   const shown = name === 'library_site_info' ? ', and those under `labels`' : '';
   const own = labels.length === 0 ? '' : `; labels ${listed(labels)}${shown}`;
   return `### \`${name}\`
 
 ${kindOf(name, type)}${own}
 
-${typed(help)}
-
-${absent === undefined ? 'Present as soon as the customer is configured' : `Absent ${absent}`}.
+${typed(help)}${absent === undefined ? '' : `\n\nAbsent ${typed(absent)}.`}
 `;
 }
 
-function ownText({ name, type, help, labelNames, upperBounds }: Own): string {
+function ownText({ name, type, help, labelNames }: Own): string {
   const own = labelNames.length === 0 ? '' : `; labels ${listed(labelNames)}`;
-  const bounds = upperBounds === undefined ? '' : `\n\nBuckets up to ${upperBounds.join(', ')}.`;
   return `### \`${name}\`
 
 ${kindOf(name, type)}${own}
 
-${typed(help)}${bounds}
+${typed(help)}
 `;
 }
 

@@ -13,7 +13,7 @@ import type { Health } from './totals/health.ts';
 
 /**
  * The thresholds. False alarms a library and year, and delays, were measured on 150 simulated libraries over a
- * year; docs/alerts.md has the tables.
+ * year; bench/alerts/results.md has the tables.
  */
 export const LIMITS = {
   /** Polls. One or two fail by chance; after five, values are five minutes old. */

@@ -57,11 +57,10 @@ const ofDevicePlace = seriesOf<readonly [device: string, place: DevicePlace]>({
   },
 });
 
-const NOT_POLLED_IN_PERIOD = 'until the first accepted poll of the counting period';
-const NOT_POLLED_TODAY = 'until the first accepted poll of the day';
 const NO_ESTIMATE =
   'like library_occupancy_people, until the past is read, where the building does not ' +
   'empty at night, while library_counts_trusted is 0, and with estimate: false';
+const NO_BOUNDS = 'like library_occupancy_estimate_people';
 const NO_RATIO = 'before three days with at least 40 counts, and with estimate: false';
 
 const ESTIMATE_FAMILIES: readonly Family[] = [
@@ -75,13 +74,13 @@ const ESTIMATE_FAMILIES: readonly Family[] = [
     'library_occupancy_estimate_lower_people',
     'Lower bound of the 90% interval of the estimate.',
     ({ estimate }) => estimate.people?.lower,
-    NO_ESTIMATE,
+    NO_BOUNDS,
   ),
   ofSite(
     'library_occupancy_estimate_upper_people',
     'Upper bound of the 90% interval of the estimate.',
     ({ estimate }) => estimate.people?.upper,
-    NO_ESTIMATE,
+    NO_BOUNDS,
   ),
   ofSite(
     'library_door_count_ratio',
@@ -91,16 +90,17 @@ const ESTIMATE_FAMILIES: readonly Family[] = [
   ),
 ];
 
-const NO_USUAL =
+const NO_USUAL_HOUR =
   'until the past is read, while the newest accepted poll is older than 15 minutes, and while the ' +
   'keys of minutes cannot be parsed';
+const NO_USUAL = 'like library_people_entered_usual_hour';
 
 const USUAL_FAMILIES: readonly Family[] = [
   ofSite(
     'library_people_entered_usual_hour',
     'Entries usual within the last hour.',
     ({ usual }) => usual?.entriesLastHour,
-    NO_USUAL,
+    NO_USUAL_HOUR,
   ),
   ofSite(
     'library_people_entered_usual_today',
@@ -174,7 +174,6 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
       `library_${counter}_total`,
       `${COUNTED[counter]} since the counting period started.`,
       ({ counters }) => counters[counter]?.total,
-      NOT_POLLED_IN_PERIOD,
     ),
   ),
   ...COUNTERS.people.map((counter) =>
@@ -182,14 +181,12 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
       `library_${counter}_today`,
       `${COUNTED[counter]} since the day started.`,
       ({ counters }) => counters[counter]?.today,
-      NOT_POLLED_TODAY,
     ),
   ),
   ofCustomer(
     'library_logins_today',
     'Patron logins since the day started.',
     ({ counters }) => counters.logins?.today,
-    NOT_POLLED_TODAY,
   ),
   ofSite(
     'library_people_last_seen_timestamp_seconds',
@@ -261,7 +258,6 @@ const POLLING_FAMILIES: readonly Family[] = [
     'library_count_excess',
     "Exported counter minus the service's total now.",
     ({ counters }, counter) => counters[counter]?.excess,
-    NOT_POLLED_IN_PERIOD,
   ),
   ofStream(
     'library_up',
@@ -316,7 +312,7 @@ const KEYS_DROPPED = labelledSeriesOf(CUSTOMER, 'stream', BREAKDOWNS)(
   'library_breakdown_keys_dropped',
   'Keys above the limit of 1000 that are not exported.',
   ({ breakdowns }, breakdown) => breakdowns[breakdown]?.droppedKeys,
-  NOT_POLLED_IN_PERIOD,
+  'until the first accepted poll of the period',
 );
 
 /** Parts of the customer's sums, under names of their own. */
@@ -329,7 +325,6 @@ function familiesOf(breakdown: Breakdown): readonly Family[] {
         `library_${breakdown}_${counter}_total`,
         `${COUNTED[counter]} by ${breakdown} since the counting period started.`,
         ({ counters }) => counters[counter]?.total,
-        NOT_POLLED_IN_PERIOD,
       ),
     ),
     // Those of a branch are gauges of a building.
@@ -338,7 +333,6 @@ function familiesOf(breakdown: Breakdown): readonly Family[] {
         `library_${breakdown}_${counter}_today`,
         `${COUNTED[counter]} by ${breakdown} since the day started.`,
         ({ counters }) => counters[counter]?.today,
-        NOT_POLLED_TODAY,
       ),
     ),
     ...(breakdown === 'device'
@@ -368,7 +362,6 @@ function familiesOf(breakdown: Breakdown): readonly Family[] {
       `library_${breakdown}_count_excess`,
       `Exported counter minus the service's total now, by ${breakdown}.`,
       ({ counters }, counter) => counters[counter]?.excess,
-      NOT_POLLED_IN_PERIOD,
     ),
   ];
 }

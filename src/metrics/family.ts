@@ -26,7 +26,7 @@ export interface Family {
   readonly name: string;
   readonly type: 'counter' | 'gauge';
   readonly help: string;
-  /** Completes the sentence "Absent …" in docs/reference. */
+  /** Completes the sentence "Absent …" in docs/reference, whose head has the rule for counts. */
   readonly absent?: string | undefined;
   /** Label names beside `customer`, without those that the configuration adds. */
   readonly labels: readonly string[];
