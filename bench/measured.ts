@@ -9,11 +9,14 @@ export interface Measured {
   readonly limit: number;
 }
 
+/** In place of a peer's value. */
+export const NO_PEER = '–';
+
 export type Progress = (line: string) => void;
 
 /** Returns a bar without a peer. `unit` has the digits after the point, as in `.1 ms`. */
 export function barOf(bar: string, value: number, unit: string, limit: number): Measured {
-  return { bar, ours: textOf(value, unit), peer: '–', value, limit };
+  return { bar, ours: textOf(value, unit), peer: NO_PEER, value, limit };
 }
 
 /** Returns a bar of which the ratio to a peer's value counts. */

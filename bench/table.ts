@@ -1,8 +1,9 @@
 /** The result as a table, for the terminal and for docs/bench.md. */
 import { readFileSync, writeFileSync } from 'node:fs';
+import { NO_PEER } from './measured.ts';
 import type { Measured } from './measured.ts';
 
-const HEAD = ['bar', 'ours', 'peer', 'ratio', 'limit', 'met'];
+const HEAD = ['bar', 'ours', 'peer', 'ratio', 'limit'];
 const BEGIN = '<!-- bench: begin -->';
 const END = '<!-- bench: end -->';
 
@@ -40,7 +41,8 @@ export function writeResult(file: string | URL, text: string): void {
 
 function cellsOf(row: Measured): readonly string[] {
   const { bar, ours, peer, value, limit } = row;
-  return [bar, ours, peer, numberText(value), numberText(limit), isMet(row) ? 'yes' : '**no**'];
+  const ratio = peer === NO_PEER ? NO_PEER : numberText(value);
+  return [bar, ours, peer, ratio, isMet(row) ? numberText(limit) : `**${numberText(limit)}**`];
 }
 
 function numberText(value: number): string {
