@@ -1,7 +1,7 @@
 /**
  * `npm run alerts:replay`: a year of simulated libraries, with and without faults, with the problems that the exporter's
  * own code finds, and when the shipped alerts fire by that. Counts false alarms and measures delays. With `--write` it
- * replaces the tables in results.md, from which docs/alerts.md has its figures.
+ * replaces the tables in results.md, from which docs/alerts.md has its numbers.
  */
 import { parseArgs } from 'node:util';
 import { HOUR_MS } from '../../src/base/duration.ts';
