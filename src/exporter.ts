@@ -13,7 +13,7 @@ import { createExposition } from './metrics/exposition.ts';
 import type { Exposition } from './metrics/exposition.ts';
 import { Scheduler } from './polling/scheduler.ts';
 import type { PollObserver } from './polling/scheduler.ts';
-import { checkClocks } from './service/server-clock.ts';
+import { askedByRightClock } from './service/server-clock.ts';
 import type { CustomerAccess, PollingClient, Service, ServiceObserver } from './service/types.ts';
 
 export interface ExporterOptions {
@@ -155,13 +155,12 @@ export class Exporter {
   #createClient(service: PolledService, config: CustomerConfig): PollingClient {
     const { clock, marks } = this.#options;
     const client = service.clientFor(accessOf(config));
-    function checked<Response>(response: Response): Response {
-      checkClocks(clock.nowMs(), service.serverClock.aheadMs, marks.newestMs);
-      return response;
+    function checked<Response>(ask: () => Promise<Response>): Promise<Response> {
+      return askedByRightClock(ask, clock, service.serverClock, () => marks.newestMs);
     }
     return {
-      query: async (...question) => checked(await client.query(...question)),
-      page: async (...question) => checked(await client.page(...question)),
+      query: (...question) => checked(() => client.query(...question)),
+      page: (...question) => checked(() => client.page(...question)),
     };
   }
 

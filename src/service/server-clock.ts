@@ -48,16 +48,33 @@ export class ServerClock {
 }
 
 /**
+ * Returns the response to a question. Throws as `checkClocks` does if our clock is wrong when the response is there, or
+ * was wrong when it was asked for: a clock that is set right meanwhile has asked for another time.
+ */
+export async function askedByRightClock<Response>(
+  ask: () => Promise<Response>,
+  clock: Clock,
+  serverClock: Pick<ServerClock, 'aheadMs'>,
+  newestMarkMs: () => number,
+): Promise<Response> {
+  const beforeMs = clock.nowMs() - clock.monotonicMs();
+  const response = await ask();
+  const nowMs = clock.nowMs();
+  // How far our clock was set forward meanwhile.
+  const setMs = nowMs - clock.monotonicMs() - beforeMs;
+  for (const ms of [0, setMs]) {
+    checkClocks(nowMs - ms, (serverClock.aheadMs ?? 0) + ms, newestMarkMs());
+  }
+  return response;
+}
+
+/**
  * Throws a ServiceError, `malformed`, if our clock is wrong as far as is known: more than six hours from the
  * service's, or before `newestMarkMs`, when a counter last rose. A response that is asked for by a wrong clock may be
  * of another counting period.
  */
-export function checkClocks(
-  nowMs: number,
-  aheadMs: number | undefined,
-  newestMarkMs: number,
-): void {
-  if (aheadMs !== undefined && Math.abs(aheadMs) > MAX_OFFSET_MS) {
+export function checkClocks(nowMs: number, aheadMs: number, newestMarkMs: number): void {
+  if (Math.abs(aheadMs) > MAX_OFFSET_MS) {
     const service = timeText(nowMs + aheadMs);
     const problem = `the service's says ${service}: they differ by more than 6 h`;
     throw new ServiceError('malformed', `the clock here says ${timeText(nowMs)}, ${problem}`);

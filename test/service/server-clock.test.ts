@@ -2,7 +2,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { Logger } from '../../src/base/log.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { checkClocks, ServerClock } from '../../src/service/server-clock.ts';
+import { askedByRightClock, checkClocks, ServerClock } from '../../src/service/server-clock.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { json, peopleBody, status, tokenBody } from '../support/scripted-server.ts';
 import { ask, failureOf, start } from './support/harness.ts';
@@ -88,7 +88,7 @@ describe('the warning', () => {
 });
 
 test.for([
-  [undefined, -Infinity],
+  [0, -Infinity],
   [6 * HOUR_MS, NOW_MS],
   [-6 * HOUR_MS, NOW_MS],
 ] as const)(
@@ -101,9 +101,32 @@ test.for([
 test.for([
   [6 * HOUR_MS + 1, NOW_MS],
   [-6 * HOUR_MS - 1, NOW_MS],
-  [undefined, NOW_MS + 1],
+  [0, NOW_MS + 1],
 ] as const)('a service that is %s ms ahead, and a mark of %i, do not', ([aheadMs, markMs]) => {
   expect(() => checkClocks(NOW_MS, aheadMs, markMs)).toThrow(
     'the clock here says 2026-11-18T10:00:00Z, ',
   );
 });
+
+test.for([
+  [0, 0, /^response$/],
+  [0, 7 * HOUR_MS, /they differ by more than 6 h$/],
+  [7 * HOUR_MS, 0, /they differ by more than 6 h$/],
+  [-2 * MINUTE_MS, 0, /a counter last rose at/],
+] as const)(
+  'a question by a clock that is %i ms ahead, and %i once the response is there, ends with %s',
+  async ([askedMs, respondedMs, outcome]) => {
+    const virtual = new VirtualClock(NOW_MS);
+    const clock = virtual.process();
+    const serverClock = new ServerClock(clock, silentLogger);
+    async function ask(): Promise<string> {
+      await virtual.advance(1_000);
+      clock.aheadMs = respondedMs;
+      serverClock.update(dateHeader(virtual.nowMs()), 1_000);
+      return 'response';
+    }
+    clock.aheadMs = askedMs;
+    const asked = askedByRightClock(ask, clock, serverClock, () => NOW_MS);
+    expect(await asked.catch(String)).toMatch(outcome);
+  },
+);
