@@ -103,6 +103,8 @@ export class SiteDay {
         missed: missedPeople(this.#past, today, expected),
       },
       lastMs: lastMs === -Infinity ? undefined : lastMs,
+      lastEntryMs: usual.lastSeen(this.#past.people, today, 0),
+      lastExitMs: usual.lastSeen(this.#past.people, today, 1),
       rise: undefined,
       loginMs,
       others: isBranch ? others.map(({ people }) => this.#lastMs(atMs, people)) : undefined,

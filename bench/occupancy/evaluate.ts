@@ -18,7 +18,7 @@ import type { Estimate } from '../../src/counting/occupancy/estimate.ts';
 import { createPast, pastDays } from '../../src/counting/past/past.ts';
 import { nextOccupancy } from '../../src/counting/occupancy/occupancy.ts';
 import { missedPeople } from '../../src/counting/past/missed.ts';
-import { usualPeople } from '../../src/counting/past/usual.ts';
+import { lastSeen, usualPeople } from '../../src/counting/past/usual.ts';
 import { problemsOfDoors, problemsOfSite } from '../../src/counting/problems.ts';
 import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
 import { countPasses } from '../../src/simulator/traffic.ts';
@@ -174,10 +174,12 @@ function estimator(
     const today = { counts, atMs: endMs, endMs, lastSeenMs: undefined };
     const usual = usualPeople(past, today);
     const missed = missedPeople(past, today, usual);
-    const { lastEntryMs = -Infinity, lastExitMs = -Infinity } = missed;
+    const [lastEntryMs, lastExitMs] = [lastSeen(people, today, 0), lastSeen(people, today, 1)];
     const facts = {
       counts: { usual, missed },
       lastMs: Math.max(lastEntryMs, lastExitMs),
+      lastEntryMs,
+      lastExitMs,
       rise: undefined,
       // The library is in use.
       loginMs: Infinity,

@@ -265,6 +265,9 @@ export interface SiteFacts {
   readonly counts: { readonly usual: UsualPeople; readonly missed: Missed } | undefined;
   /** Start of the newest minute, or of its window, that counted anybody. */
   readonly lastMs: number | undefined;
+  /** Of the newest one with an entry, and with an exit: -Infinity if none is within four weeks. */
+  readonly lastEntryMs: number;
+  readonly lastExitMs: number;
   /** The newest poll at which today's counts rose, and the newest minute that counted anybody then. */
   readonly rise: { readonly atMs: number; readonly lastMs: number | undefined } | undefined;
   /** Start of the customer's newest minute with a login. */
@@ -399,19 +402,18 @@ function isInUse(
 }
 
 function directionMissing(
-  { counts }: SiteFacts,
+  { counts, lastEntryMs, lastExitMs }: SiteFacts,
   before: readonly Problem[],
   kind: 'entries_missing' | 'exits_missing',
 ): readonly Problem[] {
   const isEntries = kind === 'entries_missing';
-  const { lastEntryMs, lastExitMs } = counts?.missed ?? {};
   const lastMs = isEntries ? lastEntryMs : lastExitMs;
   const missed = isEntries ? counts?.usual.entries : counts?.usual.exits;
   const known = lasting(before, kind, lastMs);
   if (known !== undefined) {
     return [atLeast(known, missed)];
   }
-  return lastMs !== undefined && missed !== undefined && missed >= LIMITS.missedInDirection
+  return lastMs > -Infinity && missed !== undefined && missed >= LIMITS.missedInDirection
     ? [{ kind, sinceMs: lastMs, missed }]
     : [];
 }

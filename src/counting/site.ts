@@ -22,7 +22,7 @@ import { missedPeople } from './past/missed.ts';
 import { daysBefore, pastDays } from './past/past.ts';
 import type { Past } from './past/past.ts';
 import { aboveSince, CURVE_STEP_MS, occupancyAt, occupancyCurve } from './occupancy/occupancy.ts';
-import { countedSince, enteredLastHour, openTime, usualPeople } from './past/usual.ts';
+import { countedSince, enteredLastHour, lastSeen, openTime, usualPeople } from './past/usual.ts';
 import type { SitePast } from './past/usual.ts';
 import { problemsOfDoors, problemsOfSite } from './problems.ts';
 import type { DeviceFacts, Problem, SiteFacts, SiteProblems } from './problems.ts';
@@ -213,6 +213,8 @@ export class Site {
       ...counted,
       devices: silences && [...silences.values()],
       lastMs: this.days.lastSeenAt(nowMs),
+      lastEntryMs: this.#lastSeen(0),
+      lastExitMs: this.#lastSeen(1),
       rise: this.#rise,
       doors: this.#learnedAt(nowMs)?.problems ?? [],
     };
@@ -269,6 +271,15 @@ export class Site {
       };
     }
     return this.#expected;
+  }
+
+  /** Returns the start of the newest step with an entry (0) or an exit (1); -Infinity if none is known. */
+  #lastSeen(counter: 0 | 1): number {
+    const {
+      past,
+      days: { today },
+    } = this;
+    return past && today ? lastSeen(past.people, today, counter) : -Infinity;
   }
 
   /** Learns the doors, if they are needed and their past has changed. */

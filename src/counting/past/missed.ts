@@ -4,12 +4,9 @@ import type { CountsToday } from '../rows/day-counts.ts';
 import { countWithin, GRACE_MS, lastSeen, usual, windowEnd } from './usual.ts';
 import type { SitePast, UsualPeople } from './usual.ts';
 
-/** What was counted last at a poll of people, and what was missed. Numbers of people. */
+/** Numbers of people. */
 export interface Missed {
-  /** Start of the newest step with an entry, or an exit, within four weeks. */
-  readonly lastEntryMs: number | undefined;
-  readonly lastExitMs: number | undefined;
-  /** Since the last of both: of the entries and the exits that are usual, the larger number. */
+  /** Since the last entry or exit: of the entries and the exits that are usual, the larger number. */
   readonly people: number;
   /** The most of one direction in a span of today that is over, in which the other one counted. */
   readonly earlierEntries: number;
@@ -19,14 +16,12 @@ export interface Missed {
 /** Returns what was missed. `expected` is {@link usualPeople} of the same arguments. */
 export function missedPeople(past: SitePast, today: CountsToday, expected: UsualPeople): Missed {
   const { people } = past;
-  const [entryMs, exitMs] = [lastSeen(people, today, 0), lastSeen(people, today, 1)];
-  const fromMs = windowEnd(people, Math.max(entryMs, exitMs));
+  const lastMs = Math.max(lastSeen(people, today, 0), lastSeen(people, today, 1));
+  const fromMs = windowEnd(people, lastMs);
   const [entries, exits] = [[0], [1]].map((counters) =>
     expected.people === 0 ? 0 : usual(past, people, counters, fromMs, today.atMs - GRACE_MS),
   );
   return {
-    lastEntryMs: entryMs === -Infinity ? undefined : entryMs,
-    lastExitMs: exitMs === -Infinity ? undefined : exitMs,
     people: Math.max(entries ?? 0, exits ?? 0),
     earlierEntries: missedEarlier(past, today, 0),
     earlierExits: missedEarlier(past, today, 1),
