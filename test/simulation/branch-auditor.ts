@@ -134,7 +134,8 @@ export function createBranchAuditor({
       !of.wasClockWrong &&
       !mayLackRows(environment) &&
       !records.some((record) => changedLate(record, dayMs, nowMs));
-    const pollMs = poll.endMs - poll.tookMs - maxAgeMs;
+    // Late records are among the customer's minutes, and so in a window, from the next baseline on.
+    const pollMs = poll.endMs - lagMs(environment, nowMs - dayMs, poll.tookMs) - maxAgeMs;
     const byBranch = Map.groupBy(records, ({ branchId }) => branchId);
     const exported = scrape.values('library_occupancy_people', customer);
     const isOld = nowMs - poll.endMs > 14 * MINUTE_MS || intervalMs > 10 * MINUTE_MS;
