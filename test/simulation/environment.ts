@@ -151,26 +151,10 @@ const DOOR_DRAWS = 0xd00d;
 const VISITED_DAYS = [0.2, 0.2, 0.2, 0.3, 0.3, 0.5];
 
 /** Visits a day of each library: nobody, one visit a week, or more than a thousand passes an hour. */
-const VISITS_PER_DAY = [
-  [200],
-  [200],
-  [200],
-  [60],
-  [60],
-  [60],
-  [60, 5],
-  [300, 30],
-  [600],
-  [0, 40],
-  [0, 40],
-  [0],
-  [0],
-  [0.15],
-  [0.15],
-  [0.15],
-  [0.15],
-  [8_000],
-];
+const VISITS_PER_DAY =
+  '200|200|200|60|60|60|60|60 5|300 30|600|0 40|0 40|0|0|0.15|0.15|0.15|0.15|8000'
+    .split('|')
+    .map((libraries) => libraries.split(' ').map(Number));
 
 /** What happens to all doors of a branch within a run. */
 const SENSOR_CHANGES = ['none', 'none', 'none', 'none', 'appears', 'goes'] as const;
