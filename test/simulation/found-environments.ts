@@ -127,16 +127,4 @@ export const FOUND_ENVIRONMENTS: Readonly<Record<string, Environment>> = {
     breakdowns: ['branch'],
     branches: 2,
   },
-  // An error of the audit: it did not know that timeouts can stretch a poll beyond half a minute.
-  'polls stretched by timeouts': {
-    ...PLAIN,
-    seed: 20,
-    timezone: 'UTC',
-    visitsPerDay: [600],
-    startMs: Date.UTC(2028, 1, 28, 3),
-    intervalMs: 15 * MINUTE_MS,
-    maxDelayMs: 50,
-    faultRate: 0.4,
-    faultKinds: ['timeout'],
-  },
 };
