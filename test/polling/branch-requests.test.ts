@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../../src/base/duration.ts';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { BranchMetrics } from '../../src/counting/customer-metrics.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
@@ -6,8 +7,6 @@ import { ESTIMATED } from '../support/polled.ts';
 import { SimulatedPeople } from '../support/simulated-people.ts';
 import { MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 /** 04:00 in Copenhagen. */
 const DAY_START_MS = Date.UTC(2026, 10, 19, 3);
 const BRANCH = '421';

@@ -3,6 +3,7 @@
  * gauges must follow from the records that it had then: the sums of quarter-hours, and of what came since. On
  * a day with late records these are right only once the day is over.
  */
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { learnDoors } from '../../src/counting/occupancy/door-model.ts';
 import type { DoorModel } from '../../src/counting/occupancy/door-model.ts';
 import { estimateInside } from '../../src/counting/occupancy/estimate.ts';
@@ -24,10 +25,7 @@ import {
   removedCounts,
 } from './tolerances.ts';
 
-const MINUTE_MS = 60_000;
 const QUARTER_MS = 15 * MINUTE_MS;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 const HISTORY_DAYS = 28;
 /** A window is read this long after its end. */
 const SETTLE_MS = 5 * MINUTE_MS;

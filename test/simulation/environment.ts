@@ -1,5 +1,6 @@
 /** An environment from a seed: conventions of the service, libraries, intervals, faults and incidents. */
 import { Temporal } from 'temporal-polyfill';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { BREAKDOWNS, KEY_TIMES, REQUEST_TIMES } from '../../src/base/model.ts';
 import type { Breakdown, KeyTimes, RequestTimes } from '../../src/base/model.ts';
 import { seededRandom } from '../../src/base/random.ts';
@@ -93,9 +94,6 @@ export interface Environment {
 
 /** Records go back to the month before the start. */
 const HISTORY_DAYS = 62;
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 const TIMEZONES = [
   'Europe/Copenhagen',

@@ -2,12 +2,10 @@
  * Environments in which the simulation found a violation. They are written out because a seed stands
  * for another environment as soon as drawing changes.
  */
+import { HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { plainConventions } from '../../src/simulator/conventions.ts';
 import { MINUTE_KEYS } from '../support/simulated-people.ts';
 import type { Environment } from './environment.ts';
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 
 const PLAIN: Environment = {
   seed: 1,
