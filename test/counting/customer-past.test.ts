@@ -80,16 +80,6 @@ test('the history of one stream is not that of the other', async () => {
   expect(isPastDue(library, 'people', NOW_MS)).toBe(false);
 });
 
-test('no history without minutes', async () => {
-  const library = polled(customer());
-  const query = queryFrom(() => responseOf({ '2026-11-18': [3, 1] }, 'day'));
-  await expect(updatePast(library, 'people', query, NOW_MS)).rejects.toMatchObject({
-    reason: 'malformed',
-    message: expect.stringContaining('no minutes') as string,
-  });
-  expect(library.streamOf('people').days.known).toBeUndefined();
-});
-
 test('no history of a breakdown', async () => {
   const requests: Requested[] = [];
   const query = queryFrom(() => responseOf({}), requests);

@@ -367,22 +367,6 @@ describe('rendering', () => {
     expect(textOf(exposition)).toContain('library_occupancy_people{customer="c127"} 44\n');
   });
 
-  test('keeps few customers in a block where they have many branches', () => {
-    const branches = Array.from({ length: 100 }, (_, i) => ({
-      ...riverside(),
-      key: String(i),
-      lastSeenMs: undefined,
-    }));
-    const names = Array.from({ length: 8 }, (_, i) => `c${i}`);
-    const { exposition } = exposing(...names.map((customer) => riverside({ customer, branches })));
-    const lines = exposition
-      .render('text')
-      .map(({ plain }) => new TextDecoder().decode(plain).split('\n'))
-      .filter(([line]) => line?.startsWith('library_open{'))
-      .map((chunk) => chunk.length - 1);
-    expect(lines).toEqual([200, 200, 200, 200]);
-  });
-
   test('leaves out a removed customer and its label names', () => {
     const { exposition } = exposing(riverside(), harbour());
     textOf(exposition);

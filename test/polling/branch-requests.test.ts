@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../../src/base/duration.ts';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { BranchMetrics } from '../../src/counting/customer-metrics.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
@@ -6,8 +7,6 @@ import { ESTIMATED } from '../support/polled.ts';
 import { SimulatedPeople } from '../support/simulated-people.ts';
 import { MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 /** 04:00 in Copenhagen. */
 const DAY_START_MS = Date.UTC(2026, 10, 19, 3);
 const BRANCH = '421';
@@ -40,7 +39,7 @@ function polledByBranch(fixture: SchedulerFixture, answer: () => void = () => {}
   const others = { estimate, openingHours, staffedHours, capacity: undefined };
   const configured = { [BRANCH]: { ...others, capacity: 80 } };
   polled.customer.setDescription({ ...ESTIMATED, branches: { configured, others } });
-  return { polled, requests, service };
+  return { polled, requests };
 }
 
 function branchOf({ customer }: PolledCustomer, nowMs: number): BranchMetrics | undefined {
@@ -114,20 +113,6 @@ describe('the windows of branches', () => {
     expect(branchOf(polled, clock.nowMs())?.occupancy).toBeGreaterThan(0);
   });
 
-  test('of days before are hours: nobody is expected after those who left within one', async () => {
-    await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 11.75 * HOUR_MS });
-    const { polled, service } = polledByBranch(fixture);
-    // At five past four.
-    for (let day = 0; day <= 28; day += 1) {
-      service.record(DAY_START_MS + (12 * 60 + 5) * MINUTE_MS - day * DAY_MS, [0, 60]);
-    }
-    fixture.start([polled]);
-    await fixture.clock.advance(2 * HOUR_MS);
-    expect(branchOf(polled, fixture.clock.nowMs())?.usual?.people).toBe(0);
-    await fixture.clock.advance(23 * HOUR_MS);
-    expect(branchOf(polled, fixture.clock.nowMs())?.usual?.people).toBeGreaterThan(100);
-  });
-
   test('are requested no more once the customer is gone', async () => {
     await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 7 * HOUR_MS });
     const { polled, requests } = polledByBranch(fixture);
@@ -139,16 +124,4 @@ describe('the windows of branches', () => {
     await fixture.clock.advance(MINUTE_MS);
     expect(requests).toEqual([]);
   });
-});
-
-test('a customer with one building sends no request for branches', async () => {
-  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 7 * HOUR_MS });
-  const { polled, requests } = polledByBranch(fixture);
-  polled.customer.setDescription(ESTIMATED);
-  fixture.start([polled]);
-  await fixture.clock.advance(HOUR_MS);
-  expect(requests).toEqual([]);
-  const metrics = polled.customer.metricsAt(fixture.clock.nowMs());
-  expect(metrics.branches).toBeUndefined();
-  expect(metrics.occupancy).toBeGreaterThan(0);
 });

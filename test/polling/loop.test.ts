@@ -1,7 +1,6 @@
 /** The loop of the scheduler: which polls it starts together, and what it reports. */
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import type { PollingClient, Priority } from '../../src/service/types.ts';
 import { GOOD, MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
 test.each([
@@ -70,24 +69,4 @@ test('a baseline that waits for a slot starts after the poll that runs, with tim
   expect(mostAtOnce).toBe(1);
   expect(fixture.healthOf(slow)).toMatchObject({ failures: 0 });
   expect(fixture.enteredOf(slow).today).toBe(3);
-});
-
-test('requests of a first poll come before others, those of the next polls do not', async () => {
-  await using fixture = new SchedulerFixture();
-  const { customer, client } = fixture.polled('a');
-  const priorities = new Set<Priority | undefined>();
-  const observed: PollingClient = {
-    ...client,
-    query(question, signal, priority) {
-      priorities.add(priority);
-      return client.query(question, signal);
-    },
-  };
-  await fixture.run([{ customer, client: observed }], 0);
-  expect(priorities).toContain('urgent');
-  expect(priorities).not.toContain('normal');
-  await fixture.clock.advance(30_000);
-  priorities.clear();
-  await fixture.clock.advance(2 * MINUTE_MS);
-  expect(priorities).toEqual(new Set(['normal']));
 });

@@ -130,18 +130,6 @@ test('a past that failed while the clock was a day ahead is read at the next pol
   expect(polled.customer.metricsAt(clock.nowMs()).usual?.entriesToday).toBeCloseTo(6, 0);
 });
 
-test('the past waits until every customer has ended its first poll', async () => {
-  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
-  const { clock, ended } = fixture;
-  const readings: { atMs: number; polls: number }[] = [];
-  fixture.start([
-    estimated(fixture, () => readings.push({ atMs: clock.monotonicMs(), polls: ended.length })),
-    ...fixture.polledMany(3, fixture.after(5_000)),
-  ]);
-  await clock.advance(5 * MINUTE_MS);
-  expect(readings).toEqual([{ atMs: 25_000, polls: 4 }]);
-});
-
 test('the past waits for the first poll of a customer that a reload added', async () => {
   await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
   const { clock, ended, requests, scheduler } = fixture;

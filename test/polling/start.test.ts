@@ -1,49 +1,66 @@
 /** Starts with many customers, against the limits on requests. */
 import { expect, test } from 'vitest';
-import type { PolledCustomer, Scheduler } from '../../src/polling/scheduler.ts';
-import { schedulerOn } from '../support/polled.ts';
+import { ServiceError } from '../../src/base/errors.ts';
+import { createHarness, reply, ROWS } from '../service/support/harness.ts';
+import { customerNamed, schedulerOn } from '../support/polled.ts';
+import { tokenBody } from '../support/scripted-server.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { servedCustomers } from './served.ts';
 
 const SECOND_MS = 1_000;
+const TOKEN = reply(200, tokenBody());
 
-function havingValues(polled: readonly PolledCustomer[]): number {
-  return polled.filter(({ customer }) => customer.health.people?.lastSuccessMs !== undefined)
-    .length;
+interface Start {
+  readonly maxConcurrency: number;
+  readonly maxRequestsPerSecond: number;
+  readonly customers: number;
+  /** How long each request takes. */
+  readonly answerMs: number;
 }
 
-async function stop(scheduler: Scheduler, clock: VirtualClock): Promise<void> {
+/** Polls for some seconds. Returns how many customers have values, and when each request started. */
+async function polledFor(seconds: number, { customers, answerMs, ...limits }: Start) {
+  const clock = new VirtualClock(Date.UTC(2026, 10, 18, 10));
+  const startedMs: number[] = [];
+  const transport = {
+    async exchange({ form }: { readonly form?: unknown }, signal?: AbortSignal) {
+      startedMs.push(clock.monotonicMs());
+      await clock.sleep(answerMs, signal).catch(() => {
+        throw new ServiceError('timeout', 'no answer came');
+      });
+      return form === undefined ? ROWS() : TOKEN();
+    },
+    close() {},
+  };
+  const options = { config: limits, clock, random: { next: () => 0.5 }, transport };
+  const { clientFor } = createHarness('https://service', options);
+  const scheduler = schedulerOn(clock, limits);
+  const polled = Array.from({ length: customers }, (_, i) => ({
+    customer: customerNamed(`c${i}`),
+    client: clientFor(`c${i}`),
+  }));
+  scheduler.start();
+  scheduler.setCustomers(polled);
+  await clock.advance(seconds * SECOND_MS);
   const stopped = scheduler.stop();
   await clock.advance(60 * SECOND_MS);
   await stopped;
+  const healthy = polled.filter(({ customer }) => customer.health.people?.lastSuccessMs);
+  return { withValues: healthy.length, startedMs };
 }
 
 test('first polls of a start use all of the allowed requests', async () => {
-  const clock = new VirtualClock(Date.UTC(2026, 10, 18, 10));
   const limits = { maxConcurrency: 32, maxRequestsPerSecond: 50 };
-  const startedMs: number[] = [];
-  const polled = servedCustomers(clock, 100, limits, 100, startedMs);
-  const scheduler = schedulerOn(clock, limits);
-  scheduler.start();
-  scheduler.setCustomers(polled);
   // A token and five requests a customer take 12 seconds, and some polls are due meanwhile.
-  await clock.advance(15 * SECOND_MS);
-  expect(havingValues(polled)).toBe(100);
-  const bySecond = Map.groupBy(startedMs, (ms) => Math.floor(ms / SECOND_MS));
+  const polled = await polledFor(15, { ...limits, customers: 100, answerMs: 100 });
+  expect(polled.withValues).toBe(100);
+  const bySecond = Map.groupBy(polled.startedMs, (ms) => Math.floor(ms / SECOND_MS));
   const counts = Array.from({ length: 12 }, (_, second) => bySecond.get(second)?.length);
   expect(counts).toEqual(Array(12).fill(50));
-  await stop(scheduler, clock);
 });
 
 test('first polls complete although ordinary polls need nearly all of the capacity', async () => {
-  const clock = new VirtualClock(Date.UTC(2026, 10, 18, 10));
   // 8 at once, each 3 s, are 2.7 requests per second. 150 customers need 2.5, and more for first polls.
   const limits = { maxConcurrency: 8, maxRequestsPerSecond: 1_000 };
-  const polled = servedCustomers(clock, 150, limits, 3 * SECOND_MS);
-  const scheduler = schedulerOn(clock, limits);
-  scheduler.start();
-  scheduler.setCustomers(polled);
-  await clock.advance(20 * 60 * SECOND_MS);
-  expect(havingValues(polled)).toBe(150);
-  await stop(scheduler, clock);
+  const polled = await polledFor(1_200, { ...limits, customers: 150, answerMs: 3 * SECOND_MS });
+  expect(polled.withValues).toBe(150);
 });

@@ -46,7 +46,6 @@ function problem(action: () => unknown): string {
 describe('an aggregated response', () => {
   test.for<[string, unknown, object]>([
     ['an empty body', '', { aggregation: 'day', metadata: {} }],
-    ['null', { metadata: null, result: null }, { aggregation: 'day', metadata: {} }],
     ['null alone', { result: null }, { aggregation: 'day', metadata: {} }],
     [
       'null and its aggregation',
@@ -147,12 +146,9 @@ describe('an aggregated response', () => {
 
   test.for([
     ['', 'no content type'],
-    ['text/html', 'text/html'],
     ['Text/HTML; application/json', 'text/html'],
     ['application/jsonp', 'another content type'],
-    ['text/secret', 'another content type'],
     ['xapplication/json', 'another content type'],
-    ['application/problem json', 'another content type'],
     ['application/+json', 'another content type'],
     ['text/html;a=b\r\nx;c', 'text/html'],
   ] as const)('is malformed with the content type "%s"', ([contentType, got]) => {

@@ -1,5 +1,6 @@
 /** How far the service's clock is ahead by its Date headers, the warning while it differs, and the limit of polls. */
 import { describe, expect, test, vi } from 'vitest';
+import { HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import type { Logger } from '../../src/base/log.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { askedByRightClock, checkClocks, ServerClock } from '../../src/service/server-clock.ts';
@@ -7,8 +8,6 @@ import { VirtualClock } from '../support/virtual-clock.ts';
 import { json, peopleBody, status, tokenBody } from '../support/scripted-server.ts';
 import { ask, failureOf, start } from './support/harness.ts';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 const NOW_MS = Date.UTC(2026, 10, 18, 10);
 
 /** Writes a Date header in whole seconds, as servers do. */

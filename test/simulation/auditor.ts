@@ -2,6 +2,7 @@
  * Audits every scrape and the log against the ground truth, without knowledge of the exporter's
  * internals. This auditor checks calendar and secrets, and runs the others.
  */
+import { DAY_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import type { CustomerConfig } from '../../src/config/types.ts';
 import type { Stream } from '../../src/base/model.ts';
 import type { SimulatedService } from '../../src/simulator/simulated-service.ts';
@@ -47,8 +48,6 @@ export interface CustomerScrape {
   lastPoll(stream: Stream): { readonly endMs: number; readonly tookMs: number } | undefined;
 }
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 60 * MINUTE_MS;
 /** Ends of polls that are remembered: those of some weeks. Twice as many are, at most. */
 const MAX_POLLS = 50_000;
 const MAX_VIOLATIONS = 20;

@@ -3,6 +3,7 @@
  * gauges must follow from the records that it had then: the sums of quarter-hours, and of what came since. On
  * a day with late records these are right only once the day is over.
  */
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { learnDoors } from '../../src/counting/occupancy/door-model.ts';
 import type { DoorModel } from '../../src/counting/occupancy/door-model.ts';
 import { estimateInside } from '../../src/counting/occupancy/estimate.ts';
@@ -11,6 +12,7 @@ import { branchRecords } from '../support/ground-truth.ts';
 import type { BranchRecord } from '../support/ground-truth.ts';
 import type { AuditContext, CustomerScrape } from './auditor.ts';
 import { idOf } from './breakdown-auditor.ts';
+import { estimateIn } from './estimate-auditor.ts';
 import {
   canAuditBranches,
   canAuditBranchEstimates,
@@ -23,19 +25,13 @@ import {
   removedCounts,
 } from './tolerances.ts';
 
-const MINUTE_MS = 60_000;
 const QUARTER_MS = 15 * MINUTE_MS;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 const HISTORY_DAYS = 28;
 /** A window is read this long after its end. */
 const SETTLE_MS = 5 * MINUTE_MS;
 /** Values older than a quarter-hour are absent; reading them takes less than a minute. */
 const MAX_AGE_MS = 16 * MINUTE_MS;
 const SIDES = ['entered', 'exited'] as const;
-const ESTIMATE = ['people', 'lower_people', 'upper_people'].map(
-  (name) => `library_occupancy_estimate_${name}`,
-);
 /** Values are exported with all of their digits. */
 const TOLERANCE = 1e-6;
 
@@ -210,18 +206,12 @@ export function createBranchAuditor({
     records: readonly BranchRecord[],
     tookMs: number,
   ): void {
-    const { exporter, customer, scrape, dayMs } = of;
-    const [people, lower, upper] = ESTIMATE.map((name) => scrape.value(name, customer, key));
+    const { exporter, customer, dayMs } = of;
+    const exported = estimateIn(of, report, key);
     const { branches: configured, openingHours, timezone } = configOf(customer);
     const settings = Object.hasOwn(configured, key) ? configured[key] : undefined;
-    if (people === undefined || lower === undefined || upper === undefined) {
-      if (people !== lower || lower !== upper) {
-        report(`${exporter} ${customer} ${key} has an incomplete estimate`);
-      }
+    if (exported === undefined) {
       return;
-    }
-    if (!(lower >= 0 && lower <= people && people <= upper && upper < Infinity)) {
-      report(`${exporter} estimates ${people} people in ${key}, between ${lower} and ${upper}`);
     }
     if (settings?.estimate === false) {
       report(`${exporter} estimates the people in ${key} of ${customer}, which is switched off`);
@@ -231,7 +221,7 @@ export function createBranchAuditor({
       return;
     }
     /** Whether the estimate follows from counts of the last minutes. */
-    function followsFrom(model: DoorModel): boolean {
+    function followsFrom(model: DoorModel, shown: readonly number[]): boolean {
       const day = { startMs: dayMs, endMs: dayMs + DAY_MS };
       for (const { counted, fromMs, toMs } of possibleCounts(dayMs, records)) {
         const lastMinute = Math.ceil((toMs + MINUTE_MS - dayMs) / MINUTE_MS);
@@ -243,9 +233,7 @@ export function createBranchAuditor({
             const today = { ...minutes, day, weekday: 0, before: [0, 0] };
             const estimate = estimateInside(model, today, endMs, [day]);
             const values = [estimate.people, estimate.lower, estimate.upper];
-            if (
-              [people, lower, upper].every((value, place) => isNear(value ?? NaN, values[place]))
-            ) {
+            if (shown.every((value, place) => isNear(value, values[place]))) {
               return true;
             }
           }
@@ -256,7 +244,7 @@ export function createBranchAuditor({
     let isKnown = false;
     for (const model of modelsOf(customer, idOf(key), dayMs, timezone)) {
       isKnown = true;
-      if (followsFrom(model)) {
+      if (followsFrom(model, exported)) {
         return;
       }
     }
@@ -264,7 +252,7 @@ export function createBranchAuditor({
       return;
     }
     report(
-      `${exporter} estimates ${people} people in ${key} of ${customer}, which follows from no counts of the last minutes`,
+      `${exporter} estimates ${exported[0]} people in ${key} of ${customer}, which follows from no counts of the last minutes`,
     );
   }
 

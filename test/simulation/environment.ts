@@ -1,5 +1,6 @@
 /** An environment from a seed: conventions of the service, libraries, intervals, faults and incidents. */
 import { Temporal } from 'temporal-polyfill';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { BREAKDOWNS, KEY_TIMES, REQUEST_TIMES } from '../../src/base/model.ts';
 import type { Breakdown, KeyTimes, RequestTimes } from '../../src/base/model.ts';
 import { seededRandom } from '../../src/base/random.ts';
@@ -93,9 +94,6 @@ export interface Environment {
 
 /** Records go back to the month before the start. */
 const HISTORY_DAYS = 62;
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 
 const TIMEZONES = [
   'Europe/Copenhagen',
@@ -151,26 +149,10 @@ const DOOR_DRAWS = 0xd00d;
 const VISITED_DAYS = [0.2, 0.2, 0.2, 0.3, 0.3, 0.5];
 
 /** Visits a day of each library: nobody, one visit a week, or more than a thousand passes an hour. */
-const VISITS_PER_DAY = [
-  [200],
-  [200],
-  [200],
-  [60],
-  [60],
-  [60],
-  [60, 5],
-  [300, 30],
-  [600],
-  [0, 40],
-  [0, 40],
-  [0],
-  [0],
-  [0.15],
-  [0.15],
-  [0.15],
-  [0.15],
-  [8_000],
-];
+const VISITS_PER_DAY =
+  '200|200|200|60|60|60|60|60 5|300 30|600|0 40|0 40|0|0|0.15|0.15|0.15|0.15|8000'
+    .split('|')
+    .map((libraries) => libraries.split(' ').map(Number));
 
 /** What happens to all doors of a branch within a run. */
 const SENSOR_CHANGES = ['none', 'none', 'none', 'none', 'appears', 'goes'] as const;

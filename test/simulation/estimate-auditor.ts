@@ -26,17 +26,9 @@ export function createEstimateAuditor({ environment, service, report }: AuditCon
 
   function audit(of: CustomerScrape): void {
     const { exporter, customer, scrape } = of;
-    const [people, lower, upper] = NAMES.map((name) => scrape.value(name, customer));
-    if (people === undefined || lower === undefined || upper === undefined) {
-      if (people !== lower || lower !== upper) {
-        report(`${exporter} ${customer} has an incomplete estimate: ${people}, ${lower}, ${upper}`);
-      }
+    const values = estimateIn(of, report);
+    if (values === undefined) {
       return;
-    }
-    if (!(lower >= 0 && lower <= people && people <= upper && upper < Infinity)) {
-      report(
-        `${exporter} estimates ${people} people in ${customer}, between ${lower} and ${upper}`,
-      );
     }
     if (scrape.value('library_occupancy_people', customer) === undefined) {
       report(`${exporter} estimates the people in ${customer}, and occupancy is absent`);
@@ -44,7 +36,7 @@ export function createEstimateAuditor({ environment, service, report }: AuditCon
     if (neverEmpties(customer)) {
       report(`${exporter} estimates the people in ${customer}, which never closes`);
     }
-    expectSame(of, [people, lower, upper].join(' '));
+    expectSame(of, values.join(' '));
   }
 
   function neverEmpties(customer: string): boolean {
@@ -96,6 +88,27 @@ export function createEstimateAuditor({ environment, service, report }: AuditCon
   }
 
   return { audit };
+}
+
+/** Returns the estimate of a building, its lower and its upper end; undefined if there is none. */
+export function estimateIn(
+  { exporter, customer, scrape }: CustomerScrape,
+  report: AuditContext['report'],
+  ...branch: readonly string[]
+): readonly [people: number, lower: number, upper: number] | undefined {
+  const values = NAMES.map((name) => scrape.value(name, customer, ...branch));
+  const [people, lower, upper] = values;
+  const building = [customer, ...branch].join(' ');
+  if (people === undefined || lower === undefined || upper === undefined) {
+    if (values.some((value) => value !== undefined)) {
+      report(`${exporter} ${building} has an incomplete estimate: ${values.join(', ')}`);
+    }
+    return undefined;
+  }
+  if (!(lower >= 0 && lower <= people && people <= upper && upper < Infinity)) {
+    report(`${exporter} estimates ${people} people in ${building}, between ${lower} and ${upper}`);
+  }
+  return [people, lower, upper];
 }
 
 function minuteOf(ms: number): number {

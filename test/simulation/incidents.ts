@@ -1,4 +1,5 @@
 /** What happens to exporters and to the service in the middle of polls, one incident at a time. */
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { Secret } from '../../src/base/secret.ts';
 import type { Config } from '../../src/config/types.ts';
 import { pick } from '../../src/simulator/chance.ts';
@@ -6,9 +7,6 @@ import type { FaultPlan } from '../../src/simulator/faults.ts';
 import type { IncidentKind } from './environment.ts';
 import type { Run } from './run.ts';
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 /** A clock that is so wrong may be in another counting period: nothing may be polled by it. */
 const WRONG_CLOCKS_MS = [
   -70 * DAY_MS,

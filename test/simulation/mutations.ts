@@ -12,7 +12,6 @@ import type { Customer } from '../../src/counting/customer.ts';
 import type { CustomerMetrics } from '../../src/counting/customer-metrics.ts';
 import type { Problem } from '../../src/counting/problems.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
-import type { StoredMark } from '../../src/counting/high-water-marks.ts';
 import type { Exchange } from '../../src/service/transport.ts';
 import type { CustomerClient } from '../../src/service/types.ts';
 import type { Environment } from './environment.ts';
@@ -65,13 +64,6 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
       })(),
     appliesTo: restartsAfterCorrections,
   },
-  'state not written': {
-    marks: () =>
-      new (class extends HighWaterMarks {
-        override *changedMarks(): Generator<StoredMark> {}
-      })(),
-    appliesTo: restartsAfterCorrections,
-  },
   'high-water mark of the last period used': {
     marks: () =>
       new (class extends HighWaterMarks {
@@ -92,10 +84,6 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     }),
     appliesTo: ({ conventions }) => conventions.lateness.offlineShare >= 0.3,
   },
-  'day and counting period in UTC': {
-    config: (config) => withCustomers(config, { timezone: 'UTC' }),
-    appliesTo: ({ timezone }) => timezone !== 'UTC' && timezone !== 'Europe/London',
-  },
   'day and counting period start an hour late': {
     config: (config) => withCustomers(config, { dayStartsAt: { hour: 5, minute: 0 } }),
   },
@@ -115,11 +103,6 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     appliesTo: (environment) => environment.exporters === 2 && isExactAfterPoll(environment),
   },
   'first row skipped': { client: withRows((rows) => rows.slice(1)) },
-  'rows with the same key merged': {
-    client: withRows((rows) => [...new Map(rows.map((row) => [row.key, row])).values()]),
-    appliesTo: (environment) =>
-      hasLocalKeys(environment) && environment.conventions.repeatedKeys === 'separate',
-  },
   'keys without an offset in the wrong zone': {
     config: (config) => ({
       ...config,
@@ -219,12 +202,6 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
     },
     appliesTo: (environment) => mayOccur(environment, 'outage'),
   },
-  'windows of branches start an hour late': {
-    branches: withTasks((task) =>
-      task.toMs === undefined ? task : { ...task, fromMs: task.fromMs + 4 * QUARTER_MS },
-    ),
-    appliesTo: (environment) => hasPromptBranches(environment) && environment.alwaysOpen,
-  },
   "today's sums of branches start an hour late": {
     branches: withTasks((task) =>
       task.toMs === undefined ? { ...task, fromMs: task.fromMs + 4 * QUARTER_MS } : task,
@@ -270,21 +247,6 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
         const [old, now] = [problems, (text.match(PROBLEM_LINES) ?? []).join('')];
         problems = now;
         return text.replaceAll(PROBLEM_LINES, '').replace(/$/, old);
-      };
-    },
-    appliesTo: hasDeadDoors,
-  },
-  'nobody came before today': {
-    customer: (customer) => {
-      const read = customer.pastRead.bind(customer);
-      customer.pastRead = (stream, past) => {
-        const nobody = {
-          first: 0,
-          length: 0,
-          counts: new Uint8Array(),
-          sums: past.sums.map(() => 0),
-        };
-        read(stream, { ...past, ...nobody });
       };
     },
     appliesTo: hasDeadDoors,

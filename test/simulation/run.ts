@@ -2,6 +2,7 @@
  * Runs the exporter in an environment. First with faults and incidents, while every scrape is audited
  * for what must never happen; then without them, until the counters must be the service's totals.
  */
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import type { Logger } from '../../src/base/log.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import type { Random } from '../../src/base/random.ts';
@@ -45,9 +46,6 @@ export interface RunOptions {
   readonly mutation?: Mutation | undefined;
 }
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
 /** Refused credentials are tried again after a quarter of an hour at the latest. */
 const MAX_PAUSE_MS = 16 * MINUTE_MS;
 const MAX_EVENTS = 20;

@@ -1,12 +1,11 @@
 /** What the audits tolerate, given the conventions, faults and incidents of an environment. */
 import { Temporal } from 'temporal-polyfill';
 import { fittingKeyTimes } from '../support/simulated-people.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import type { Environment, IncidentKind } from './environment.ts';
 
 /** Start of the day in every environment. */
 export const DAY_STARTS_AT = '04:00';
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 /** Starts of the same month in two zones are nearer than this. */
 export const SAME_PERIOD_MS = 3 * DAY_MS;
 const CROWD = 600;

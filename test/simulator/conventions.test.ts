@@ -2,19 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import type { Conventions, MinuteKey } from '../../src/simulator/conventions.ts';
 import { ALWAYS_OPEN } from '../../src/simulator/libraries.ts';
+import { MINUTE_KEYS } from '../support/simulated-people.ts';
 import { PEOPLE, at, keys, oneEntry, silent, small, sum } from './support.ts';
 import type { RawRecord } from './support.ts';
 
 const HOUR_MS = 3_600_000;
-
-function iso(
-  zone: 'customer' | 'utc',
-  designator: 'offset' | 'Z' | 'none',
-  precision: 'minute' | 'second' | 'fraction',
-  separator: 'T' | ' ' = 'T',
-): MinuteKey {
-  return { form: 'iso', zone, designator, precision, separator };
-}
 
 describe('the window', () => {
   test.each([
@@ -88,14 +80,14 @@ describe('the window', () => {
 describe('the key of a minute', () => {
   const minuteMs = at('2026-03-18T11:34:00Z');
   const forms: readonly (readonly [MinuteKey, string | number])[] = [
-    [iso('customer', 'offset', 'second'), '2026-03-18T12:34:00+01:00'],
-    [iso('utc', 'offset', 'minute'), '2026-03-18T11:34+00:00'],
-    [iso('utc', 'Z', 'fraction'), '2026-03-18T11:34:00.000Z'],
-    [iso('customer', 'none', 'second'), '2026-03-18T12:34:00'],
-    [iso('utc', 'none', 'minute'), '2026-03-18T11:34'],
-    [{ form: 'epoch', unit: 's', type: 'number' }, minuteMs / 1_000],
-    [{ form: 'epoch', unit: 'ms', type: 'string' }, `${minuteMs}`],
-    [iso('customer', 'none', 'second', ' '), '2026-03-18 12:34:00'],
+    [MINUTE_KEYS['local time with offset'], '2026-03-18T12:34:00+01:00'],
+    [{ ...MINUTE_KEYS['UTC without Z'], designator: 'offset' }, '2026-03-18T11:34+00:00'],
+    [MINUTE_KEYS['UTC with Z'], '2026-03-18T11:34:00.000Z'],
+    [MINUTE_KEYS['local time'], '2026-03-18T12:34:00'],
+    [MINUTE_KEYS['UTC without Z'], '2026-03-18T11:34'],
+    [MINUTE_KEYS.seconds, minuteMs / 1_000],
+    [MINUTE_KEYS['milliseconds as text'], `${minuteMs}`],
+    [{ ...MINUTE_KEYS['local time with a blank'], precision: 'second' }, '2026-03-18 12:34:00'],
     [{ form: 'opaque' }, 'bucket hlnna'],
   ];
   test.each(forms)('%j', (minuteKey, key) => {
@@ -140,14 +132,14 @@ describe('the key of a larger bucket', () => {
 
 describe('rows', () => {
   test('with the same key (clocks set back) are two, or one', () => {
-    const minuteKey = iso('customer', 'none', 'minute');
+    const minuteKey = MINUTE_KEYS['local time with a blank'];
     function rows(repeatedKeys: Conventions['repeatedKeys']) {
       const one = silent({ minuteKey, repeatedKeys }, at('2026-10-25T12:00:00Z'));
       one.service.record('lone', { kind: 'in', atMs: at('2026-10-25T00:30:00Z') });
       one.service.record('lone', { kind: 'out', atMs: at('2026-10-25T01:30:00Z') });
       return one.ask(PEOPLE, { aggregation: 'minute', from: '2026-10-24T12:00:00Z' }).result;
     }
-    const key = '2026-10-25T02:30';
+    const key = '2026-10-25 02:30';
     expect(rows('separate')).toEqual([
       { key, in: 1, out: 0 },
       { key, in: 0, out: 1 },

@@ -43,11 +43,6 @@ class StoredPeople {
     this.#pasts = this.#start();
   }
 
-  /** Replaces what was stored. */
-  damage(content: string): void {
-    this.#disk.forEach((day, stream) => this.#disk.set(stream, { ...day, content }));
-  }
-
   /** Polls, and then reads what is due of the past. Returns what was requested for it. */
   async poll(nowMs: number): Promise<readonly string[]> {
     const { people, customer } = this;
@@ -118,16 +113,4 @@ test.each([
   replica.people.respond = (question) => stored.people.respond(question);
   await replica.poll(nowMs);
   expect(replica.customer.streamOf('people').days.past).toEqual(past);
-});
-
-test.each([
-  ['what is stored is invalid', 'x'],
-  ['what is stored is of another zone', '{"zone":"UTC"}'],
-])('is read again if %s', async (_, content) => {
-  const stored = new StoredPeople();
-  await stored.poll(START_MS);
-  stored.write();
-  stored.damage(content);
-  stored.restart();
-  expect(await stored.poll(START_MS + HOUR_MS)).toEqual(['day', 'quarter', 'minute']);
 });

@@ -20,14 +20,13 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { DAY_MS } from '../../src/base/duration.ts';
 import type { Logger } from '../../src/base/log.ts';
-import { counterOfKey, counterOwner, HighWaterMarks } from '../../src/counting/high-water-marks.ts';
-import type { MarkedCounter } from '../../src/counting/high-water-marks.ts';
+import { counterOwner, HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { Database, StoreInUseError, StoreVersionError } from '../../src/storage/database.ts';
 import type { StoredDay } from '../../src/storage/database.ts';
 import { Store } from '../../src/storage/store.ts';
 import { captureLog } from '../support/captured-log.ts';
 import type { Line } from '../support/captured-log.ts';
-import { NOVEMBER, NOW_MS, OCTOBER, OWNER } from '../support/owner.ts';
+import { NOVEMBER, NOW_MS, OWNER } from '../support/owner.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 const NOT_WRITABLE = 'storage not writable, state is kept in memory only';
@@ -327,31 +326,6 @@ async function untilWritten(): Promise<void> {
   });
   await stop();
 }
-
-test('the marks of 500 customers with 20 branches are written and read', async () => {
-  const marks = await start();
-  const branches = Array.from({ length: 20 }, (_, i) => String(101 + i));
-  const kinds: readonly MarkedCounter[] = [
-    ...(['people_entered', 'people_exited', 'logins'] as const),
-    ...branches.map((branch) => counterOfKey('branch', 'people_entered', branch)),
-    ...branches.map((branch) => counterOfKey('branch', 'people_exited', branch)),
-  ];
-  const owners = Array.from({ length: 500 }, (_, i) =>
-    counterOwner('https://statistics.example.org', `library-${i}-api`, `library-${i}`),
-  );
-  for (const [i, owner] of owners.entries()) {
-    for (const kind of kinds) {
-      marks.update(owner, kind, OCTOBER, 20_000 + i, NOW_MS);
-      marks.update(owner, kind, NOVEMBER, 10_000 + i, NOW_MS);
-    }
-  }
-  expect(await stop()).toBe(true);
-  const again = await start();
-  expect(again.size).toBe(500 * 43 * 2);
-  expect(lines).toEqual([]);
-  expect(again.ofPeriod(owners[499] ?? '', 'logins', NOVEMBER.startMs)?.value).toBe(10_499);
-  expect(again.ofKeys(owners[499] ?? '', 'branch', 'people_exited', OCTOBER.startMs).size).toBe(20);
-});
 
 test('other work has a turn after each 500 rows', () => {
   const database = Database.open(file);

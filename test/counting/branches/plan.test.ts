@@ -164,18 +164,6 @@ describe('late records', () => {
     expect(branches.windows(NORTH)).toEqual((await morning()).windows(NORTH));
   });
 
-  test('are in the window they belong to once the day is over', async () => {
-    const branches = await morning();
-    branches.record(SOUTH, at(10, 20), [7, 0], 92 * MINUTE_MS);
-    await branches.pollUntil(at(5) + DAY_MS, 5 * MINUTE_MS);
-    expect(branches.pastQuarters(SOUTH, 1)).toEqual([
-      [24, 0, 4],
-      [25, 7, 4],
-      [26, 0, 3],
-      [27, 0, 4],
-    ]);
-  });
-
   test('of a day that is over are read once the customer has them', async () => {
     const branches = await morning();
     branches.record(NORTH, at(10, 50), [3, 0], 30 * HOUR_MS);
@@ -303,19 +291,6 @@ test('a day that ends within an hour has nobody after its end', () => {
   const counts = countsOfKey(CALENDAR, branchDay, 0);
   const history = createPast(CALENDAR, { startMs: day.endMs, endMs: at(4, 0, -2) }, [counts]);
   expect(history.lastSeenMs).toEqual([day.endMs - 15 * MINUTE_MS, undefined]);
-});
-
-test('a branch appears and goes', async () => {
-  const branches = await morning();
-  expect(countedKeys(branches.state)).toEqual([NORTH, SOUTH]);
-  branches.record('90', at(11, 50), [3, 0]);
-  await branches.pollUntil(at(12, 10));
-  expect(branches.windows('90')).toEqual([[31, 3, 0]]);
-  branches.nowMs += (HISTORY_DAYS + 1) * DAY_MS;
-  branches.record(NORTH, branches.nowMs - HOUR_MS, [1, 1]);
-  await branches.poll();
-  expect(countedKeys(branches.state)).toEqual([NORTH]);
-  expect(branches.windows(NORTH)).toHaveLength(1);
 });
 
 test('a thousand branches are counted, and no window is requested again for those above', async () => {

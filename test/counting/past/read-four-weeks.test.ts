@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../../../src/base/duration.ts';
 import { ServiceError } from '../../../src/base/errors.ts';
 import type { AggregatedResponse } from '../../../src/base/model.ts';
 import { readFourWeeks } from '../../../src/counting/past/read-four-weeks.ts';
@@ -16,8 +17,6 @@ import {
   SimulatedPeople,
 } from '../../support/simulated-people.ts';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** Clocks are set back within the four weeks before. */
 const NOW_MS = Date.UTC(2026, 10, 18, 12);
 const TODAY = CALENDAR.dayAt(NOW_MS);

@@ -33,10 +33,14 @@ function countsAt(counter: DayCounter, step: number): readonly (readonly number[
   return counter.days().map((counted) => [0, 1].map((of) => countAt(counted, of, step)));
 }
 
-/** Counts of a day by step, the first of them in step 2. */
-function countsOf(steps: readonly number[][], length: Partial<DayCounts> = {}): DayCounts {
-  const counts = steps.map((ofCounter) => Float64Array.from(ofCounter));
+/** Counts of a day by step, the first of them in step 2: counters are separated by `/`. */
+function countsOf(steps: string, length: Partial<DayCounts> = {}): DayCounts {
+  const counts = stepsOf(steps);
   return { day: DAY, weekday: 3, stepMs: MINUTE_MS, first: 2, counts, before: NOBODY, ...length };
+}
+
+function stepsOf(text: string): Float64Array[] {
+  return text.split('/').map((counter) => Float64Array.from(counter.match(/\S+/g) ?? [], Number));
 }
 
 describe('a counter of two days', () => {
@@ -177,56 +181,15 @@ test.each([
 });
 
 test.each([
-  [
-    'nobody',
-    [
-      [0, 0, 0],
-      [0, 0, 0],
-    ],
-    0,
-    [[], []],
-  ],
-  [
-    'both ends',
-    [
-      [0, 1, 0, 2, 0],
-      [0, 0, 3, 0, 0],
-    ],
-    1,
-    [
-      [1, 0, 2],
-      [0, 3, 0],
-    ],
-  ],
-  [
-    'different ends',
-    [
-      [0, 0, 1, 0],
-      [0, 2, 0, 0],
-    ],
-    1,
-    [
-      [0, 1],
-      [2, 0],
-    ],
-  ],
-  [
-    'the first and the last step',
-    [
-      [1, 0, 0],
-      [0, 0, 2],
-    ],
-    0,
-    [
-      [1, 0, 0],
-      [0, 0, 2],
-    ],
-  ],
-  ['a correction', [[0, -1, 0]], 1, [[-1]]],
+  ['nobody', '0 0 0 / 0 0 0', 0, '/'],
+  ['both ends', '0 1 0 2 0 / 0 0 3 0 0', 1, '1 0 2 / 0 3 0'],
+  ['different ends', '0 0 1 0 / 0 2 0 0', 1, '0 1 / 2 0'],
+  ['the first and the last step', '1 0 0 / 0 0 2', 0, '1 0 0 / 0 0 2'],
+  ['a correction', '0 -1 0', 1, '-1'],
 ])('steps that counted %s are packed', (_, steps, first, expected) => {
-  const packed = packSteps(steps.map((ofCounter) => Float64Array.from(ofCounter)));
+  const packed = packSteps(stepsOf(steps));
   expect(packed.first).toBe(first);
-  expect(packed.counts.map((counts) => [...counts])).toEqual(expected);
+  expect(packed.counts.map((counts) => Float64Array.from(counts))).toEqual(stepsOf(expected));
 });
 
 test.each([
@@ -247,16 +210,7 @@ describe('a minute has', () => {
     [3, 7],
     [4, 0],
   ])('its own counts: minute %d', (minute, expected) => {
-    expect(
-      countInMinute(
-        countsOf([
-          [0, 0],
-          [5, 7],
-        ]),
-        1,
-        minute,
-      ),
-    ).toBe(expected);
+    expect(countInMinute(countsOf('0 0 / 5 7'), 1, minute)).toBe(expected);
   });
 
   test.each([
@@ -267,7 +221,7 @@ describe('a minute has', () => {
     [59, 2],
     [60, 0],
   ])('a part of its quarter-hour: minute %d', (minute, expected) => {
-    const counted = countsOf([[15, 30]], { stepMs: QUARTER_MS });
+    const counted = countsOf('15 30', { stepMs: QUARTER_MS });
     expect(countInMinute(counted, 0, minute)).toBe(expected);
   });
 
@@ -280,20 +234,13 @@ describe('a minute has', () => {
     [60, 0],
   ])('a part of a running window of four minutes: minute %d', (minute, expected) => {
     const lastStepEndMs = DAY.startMs + 49 * MINUTE_MS;
-    const counted = countsOf([[15, 12]], { stepMs: QUARTER_MS, lastStepEndMs });
+    const counted = countsOf('15 12', { stepMs: QUARTER_MS, lastStepEndMs });
     expect(countInMinute(counted, 0, minute)).toBe(expected);
   });
 });
 
 test('sums ignore steps below 0', () => {
-  expect(
-    positiveSums(
-      countsOf([
-        [2, -1, 3],
-        [-4, 0, 0],
-      ]),
-    ),
-  ).toEqual([5, 0]);
+  expect(positiveSums(countsOf('2 -1 3 / -4 0 0'))).toEqual([5, 0]);
 });
 
 test.each([
@@ -304,17 +251,14 @@ test.each([
   [5, [1, 2, 3]],
   [9, [1, 2, 3]],
 ])('steps that are over after %d quarter-hours: %j', (quarters, expected) => {
-  const counted = countsOf([[1, 2, 3]], { stepMs: QUARTER_MS });
+  const counted = countsOf('1 2 3', { stepMs: QUARTER_MS });
   const until = stepsUntil(counted, DAY.startMs + quarters * QUARTER_MS);
   expect(until).toEqual({ ...counted, counts: [Float64Array.from(expected)] });
 });
 
 describe('the last step that counted anybody', () => {
   /** Minutes 2 to 6. */
-  const COUNTED = countsOf([
-    [1, 0, 0, 0, -1],
-    [0, 0, 2, 0, 0],
-  ]);
+  const COUNTED = countsOf('1 0 0 0 -1 / 0 0 2 0 0');
 
   test.each([
     ['is of any counter', undefined, undefined, 4],

@@ -12,14 +12,13 @@ import { HOUR_MS, polledPeople, StreamFixture } from '../fixture.ts';
 function recentOf(
   { state, nowMs, customer }: StreamFixture,
   sums: readonly number[],
-  aggregation = 'minute',
 ): RecentAnswers {
   const { baseline } = state;
   if (baseline === undefined) {
     throw new Error('there is no baseline');
   }
   const window = { startMs: baseline.recentStartMs, endMs: nowMs };
-  const recent = { aggregation, rows: [], sums, window, toMs: undefined };
+  const recent = { aggregation: 'minute', rows: [], sums, window, toMs: undefined };
   expect(customer.calendar.dayAt(nowMs)).toEqual(baseline.day);
   return { kind: 'recent', baseline, recent, atMs: nowMs };
 }
@@ -34,15 +33,6 @@ test.each([
   const people = await polledPeople();
   const state = { ...people.state, recent: before };
   expect(decide(state, recentOf(people, sums), people.context()).result).toBe(result);
-});
-
-test('the last minutes in another aggregation need a new baseline, and change nothing else', async () => {
-  const people = await polledPeople();
-  expect(decide(people.state, recentOf(people, [2, 1], 'day'), people.context())).toEqual({
-    state: { ...people.state, baseline: undefined },
-    result: 'needs baseline',
-    notes: [],
-  });
 });
 
 test.each<[string, Pending, string]>([
