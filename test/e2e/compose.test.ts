@@ -102,20 +102,6 @@ test.each([
   expect({ status, output }).toMatchObject({ status: 0 });
 });
 
-test('the exporter has no capabilities and a read-only file system', () => {
-  const ours = Object.values(COMPOSE.services).filter(
-    ({ image }) => image === 'library-stats-exporter',
-  );
-  expect(ours).toHaveLength(2);
-  for (const service of ours) {
-    expect(service).toMatchObject({
-      read_only: true,
-      cap_drop: ['ALL'],
-      security_opt: ['no-new-privileges:true'],
-    });
-  }
-});
-
 function read(path: string): string {
   return readFileSync(new URL(path, DEPLOY_FOLDER), 'utf8');
 }

@@ -5,17 +5,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Temporal } from 'temporal-polyfill';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { PROBLEMS } from '../../src/counting/problems.ts';
-import type { ProblemKind } from '../../src/counting/problems.ts';
 import { Workspace } from '../acceptance/daemon.ts';
 import { Exposition } from '../acceptance/exposition.ts';
 import { labelsOf } from '../grafana/contract-metrics.ts';
 import { labelValues, readDashboards } from '../grafana/dashboard.ts';
 import type { Dashboard } from '../grafana/dashboard.ts';
-import { readAlerts } from '../prometheus/rules.ts';
 import { startDemo } from './support/demo.ts';
 import type { Demo } from './support/demo.ts';
-import { panelQuery } from './support/panel-query.ts';
 import { debianProgram, eventually, run } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
 import type { Prometheus, Sample } from './support/prometheus.ts';
@@ -44,8 +40,6 @@ const MAY_BE_EMPTY = [
   'Libraries with failed polls',
   'Counter excess',
 ];
-/** A job of another system, which must not appear on any dashboard. */
-const FOREIGN_TARGET = '127.0.0.1:9';
 const START_MS = 600_000;
 
 let demo: Demo;
@@ -57,7 +51,7 @@ const workspace = new Workspace();
 beforeAll(async () => {
   demo = await startDemo();
   const { host } = new URL(demo.url);
-  const targets = { library: host, 'library-twin': host, other: FOREIGN_TARGET };
+  const targets = { library: host, 'library-twin': host };
   const scrape_configs = Object.entries(targets).map(([job_name, target]) => ({
     job_name,
     static_configs: [{ targets: [target] }],
@@ -109,28 +103,6 @@ test('the demo raises the alerts that it announces', async () => {
   expect(firing).toEqual(expect.arrayContaining([...announcedAlerts()]));
 });
 
-test('the page, the metrics and the rules have the same problems', async () => {
-  const { onPage, alerts, problems } = await eventually('the same problems', async () => {
-    const found = await prometheus.query('library_problem_start_timestamp_seconds{job="library"}');
-    const listed = found.map(({ labels }) => ({ ...labels, kind: labels['problem'] }));
-    const page = await (await fetch(demo.url)).text();
-    const shown = page.matchAll(/class="badge [^"]*">([^<]*)</g);
-    const raised = await prometheus.query('ALERTS{alertname=~"Library.*",customer!=""}');
-    const all = {
-      onPage: Array.from(shown, ([, words = '']) => words).toSorted(),
-      alerts: raised.map(({ labels }) => whereIs(labels, labels['alertname'])).toSorted(),
-      problems: listed,
-    };
-    return all.onPage.join() === wordsOf(listed).join() &&
-      all.alerts.join() === expectedAlerts(listed).join()
-      ? all
-      : undefined;
-  });
-  expect(problems).not.toEqual([]);
-  expect(onPage).toEqual(wordsOf(problems));
-  expect(alerts).toEqual(expectedAlerts(problems));
-});
-
 /** Starts a Prometheus with one job. */
 function scraping(job: object): Promise<Prometheus> {
   return started({ global: QUICK, scrape_configs: [{ job_name: 'library', ...job }] });
@@ -174,21 +146,6 @@ test('two servers share the customers by hashmod: each customer is scraped once'
   // The configured labels are at hand, and the exporter's own metrics are not among these.
   expect(ups.map(({ labels }) => labels['tenant_region'])).not.toContain(undefined);
   expect(await first.query('library_exporter_build_info')).toEqual([]);
-});
-
-test('a server with the parameter of a tenant reads the customers of that tenant', async () => {
-  const tenant = await scraping({
-    static_configs: [{ targets: [new URL(demo.url).host] }],
-    params: { customer: ['riverside', 'old-town'] },
-  });
-  await eventually('two customers', async () =>
-    (await customersOf(tenant)).length > 1 ? true : undefined,
-  );
-  expect(await tenant.labelValues('customer', '{__name__=~".+"}')).toEqual([
-    'old-town',
-    'riverside',
-  ]);
-  expect(await tenant.query('{__name__=~"(library_exporter|process|nodejs)_.+"}')).toEqual([]);
 });
 
 describe.each(readDashboards())('%s', (_, dashboard) => {
@@ -247,13 +204,6 @@ describe.each(readDashboards())('%s', (_, dashboard) => {
   });
 });
 
-test('a job of another system that is down is no exporter', async () => {
-  const reader = { fromMs: Date.now(), atMs: Date.now() };
-  const query = panelQuery(['overview', 'Exporters down'], reader);
-  expect(await prometheus.query('up{job="other"}')).toMatchObject([{ value: 0 }]);
-  expect(await prometheus.query(query)).toEqual([{ labels: {}, value: 0 }]);
-});
-
 /** Fills in All where that is possible. */
 function filledIn({ uid }: Dashboard, expression: string): string {
   return expression
@@ -278,34 +228,6 @@ function areAlike(a: readonly Sample[], b: readonly Sample[]): boolean {
       return difference <= Math.max(20, Math.abs(sample.value) * 0.2);
     })
   );
-}
-
-type Listed = Readonly<Record<string, string | undefined>>;
-
-function wordsOf(problems: readonly Listed[]): readonly string[] {
-  return problems.map(({ kind }) => PROBLEMS[kind as ProblemKind].words).toSorted();
-}
-
-function expectedAlerts(problems: readonly Listed[]): readonly string[] {
-  return problems
-    .flatMap((problem) => alertsOf(problem['kind']).map((alert) => whereIs(problem, alert)))
-    .toSorted();
-}
-
-function whereIs(labels: Listed, alert: string | undefined): string {
-  return `${alert} ${labels['customer']} ${labels['branch'] ?? ''}`;
-}
-
-/** The alerts whose expression selects a kind of problem. */
-function alertsOf(kind = ''): readonly string[] {
-  return readAlerts()
-    .filter(({ expr }) => {
-      const [, pattern] = /problem=~?"([^"]+)"/.exec(expr) ?? [];
-      return (
-        pattern !== undefined && new RegExp(`^${pattern}$`).test(kind) && !/count\(/.test(expr)
-      );
-    })
-    .map(({ alert }) => alert);
 }
 
 /**
