@@ -51,7 +51,7 @@ const CUSTOMER = `client_secret: ${SECRET}, timezone: UTC, breakdowns: [branch]`
 
 /** The file, a valid text of it, the file that reads it, and how many texts are drawn. */
 const FILES = [
-  ['config.yaml', EXAMPLE, 'config.yaml', 60],
+  ['config.yaml', EXAMPLE, 'config.yaml', 40],
   ['more.yaml', `- { name: hillside, client_id: b, ${CUSTOMER} }\n`, 'main.yaml', 60],
   ['web.yaml', `basic_auth_users:\n  prometheus: ${HASH}\n`, 'web.yaml', 60],
 ] as const;
