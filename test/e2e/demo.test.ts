@@ -1,11 +1,6 @@
-/**
- * The demo in a real Prometheus: its metrics, the alerts that it announces, service discovery, and every query of the
- * dashboards. One demo serves all tests.
- */
+/** The demo in a real Prometheus: its metrics, service discovery, and every query of the dashboards. */
 import { isDeepStrictEqual } from 'node:util';
-import { Temporal } from 'temporal-polyfill';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Workspace } from '../acceptance/daemon.ts';
 import { Exposition } from '../acceptance/exposition.ts';
 import { labelsOf } from '../grafana/contract-metrics.ts';
 import { labelValues, readDashboards } from '../grafana/dashboard.ts';
@@ -15,7 +10,7 @@ import type { Demo } from './support/demo.ts';
 import { debianProgram, eventually, run } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
 import type { Prometheus, Sample } from './support/prometheus.ts';
-import { QUICK, fasterRules } from './support/quick-rules.ts';
+import { QUICK } from './support/quick-rules.ts';
 
 /** The selection where All is not possible: the doors of this library work, and its past is read first. */
 const CUSTOMER = 'southern-cross';
@@ -43,10 +38,9 @@ const MAY_BE_EMPTY = [
 const START_MS = 600_000;
 
 let demo: Demo;
-/** With the shipped rules, and one exporter under two names, as a pair of exporters with one configuration looks. */
+/** It has one exporter under two names, as a pair of exporters with one configuration looks. */
 let prometheus: Prometheus;
 const servers: Prometheus[] = [];
-const workspace = new Workspace();
 
 beforeAll(async () => {
   demo = await startDemo();
@@ -56,13 +50,12 @@ beforeAll(async () => {
     job_name,
     static_configs: [{ targets: [target] }],
   }));
-  prometheus = await started({ global: QUICK, scrape_configs, rule_files: fasterRules(workspace) });
+  prometheus = await started({ global: QUICK, scrape_configs });
 }, START_MS);
 
 afterAll(async () => {
   await Promise.all(servers.map((server) => server.stop()));
   await demo?.stop();
-  await workspace.close();
 });
 
 /** Starts a Prometheus that ends with the tests. */
@@ -91,16 +84,6 @@ test('Prometheus reads from OpenMetrics what the text format has, and nothing el
   });
   expect(names.length).toBeGreaterThan(40);
   expect(names.filter((name) => labelsOf(name) === undefined)).toEqual([]);
-});
-
-test('the demo raises the alerts that it announces', async () => {
-  const firing = await eventually('the alerts of the doors', async () => {
-    const found = (await prometheus.query('ALERTS{alertstate="firing"}')).map(
-      ({ labels: { alertname, customer } }) => `${alertname} ${customer}`,
-    );
-    return announcedAlerts().every((alert) => found.includes(alert)) ? found : undefined;
-  });
-  expect(firing).toEqual(expect.arrayContaining([...announcedAlerts()]));
 });
 
 /** Starts a Prometheus with one job. */
@@ -228,14 +211,4 @@ function areAlike(a: readonly Sample[], b: readonly Sample[]): boolean {
       return difference <= Math.max(20, Math.abs(sample.value) * 0.2);
     })
   );
-}
-
-/**
- * One of several doors is silent after three hours of opening, from 06:00 on; the library that never closes has its
- * alert at all hours.
- */
-function announcedAlerts(): readonly string[] {
-  const zoned = Temporal.Now.zonedDateTimeISO('Europe/Copenhagen');
-  const { hour } = zoned.subtract({ hours: 4, minutes: 10 });
-  return [...(hour < 5 ? [] : ['LibraryDoorSilent riverside']), 'LibraryZeroTraffic old-town'];
 }
