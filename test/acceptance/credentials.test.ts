@@ -8,69 +8,77 @@ import { Harness } from './harness.ts';
 
 const harness = new Harness();
 const { service, workspace } = harness;
-const [renewed, refused, unknown] = ['renewed', 'refused', 'unknown'].map((name) =>
-  harness.addCustomer(name),
-) as [Customer, Customer, Customer];
-type Customer = ReturnType<typeof harness.addCustomer>;
+const renewed = harness.addCustomer('renewed');
+const refused = harness.addCustomer('refused');
+const removed = harness.addCustomer('removed');
+const unknown = harness.addCustomer('unknown');
 const FAILURES = 'library_poll_failures_total';
 let daemon: Daemon;
 
 beforeAll(async () => {
   const customers = { renewed: { streams: ['people'] } };
-  const configFile = harness.configure([renewed, refused, unknown], { customers });
+  const configFile = harness.configure([renewed, refused, removed, unknown], { customers });
   // The daemon has a wrong secret for this customer from the start.
   unknown.secret = `unknown-${unknown.secret}`;
   daemon = await harness.start(configFile);
+  await exact(daemon, refused, removed);
 });
 
 async function valid(customer: string): Promise<number | undefined> {
   return daemon.value('library_credentials_valid', { customer });
 }
 
-test('a token that the service refuses is replaced once, without a failed poll', async () => {
-  const counter = 'library_people_entered_total';
-  const labels = { customer: 'renewed' };
-  await eventually(async () => expect(await daemon.value(counter, labels)).toBeDefined());
-  expect(service.requestsOf(renewed, 'token')).toHaveLength(1);
-  service.revokeTokens(renewed);
-  const before = (await daemon.value(counter, labels)) ?? NaN;
-  renewed.ledger.add('people', { in: 3 });
-  await eventually(async () => expect(await daemon.value(counter, labels)).toBe(before + 3));
-  expect(service.requestsOf(renewed, 'token')).toHaveLength(2);
-  expect(await daemon.value(FAILURES, { customer: 'renewed', stream: 'people' })).toBe(0);
-  expect(await valid('renewed')).toBe(1);
-});
+test.concurrent(
+  'a token that the service refuses is replaced once, without a failed poll',
+  async () => {
+    const counter = 'library_people_entered_total';
+    const labels = { customer: 'renewed' };
+    await eventually(async () => expect(await daemon.value(counter, labels)).toBeDefined());
+    expect(service.requestsOf(renewed, 'token')).toHaveLength(1);
+    service.revokeTokens(renewed);
+    const before = (await daemon.value(counter, labels)) ?? NaN;
+    renewed.ledger.add('people', { in: 3 });
+    await eventually(async () => expect(await daemon.value(counter, labels)).toBe(before + 3));
+    expect(service.requestsOf(renewed, 'token')).toHaveLength(2);
+    expect(await daemon.value(FAILURES, { customer: 'renewed', stream: 'people' })).toBe(0);
+    expect(await valid('renewed')).toBe(1);
+  },
+);
 
-test('a customer whose credentials were never accepted has no counters', async () => {
+test.concurrent('a customer whose credentials were never accepted has no counters', async () => {
   await eventually(async () => expect(await valid('unknown')).toBe(0));
   const exposition = await daemon.scrape();
   const labels = { customer: 'unknown' };
+  const people = { ...labels, stream: 'people' };
   expect(exposition.value('library_people_entered_total', labels)).toBeUndefined();
-  expect(exposition.value('library_up', { ...labels, stream: 'people' })).toBe(0);
+  expect(exposition.value('library_values_accepted_timestamp_seconds', people)).toBeUndefined();
+  expect(exposition.value('library_up', people)).toBe(0);
 });
 
-test('refused credentials are not sent at every poll, and a new secret file is used', async () => {
-  await exact(daemon, refused);
-  const before = service.requestsOf(refused, 'token').length;
-  refused.secret = `rotated-${refused.secret}`;
-  service.revokeTokens(refused);
-  await eventually(async () => expect(await valid('refused')).toBe(0));
-  const polls = { customer: 'refused', stream: 'people' };
-  const failed = (await daemon.value(FAILURES, polls)) ?? NaN;
-  await eventually(async () => {
-    expect(await daemon.value(FAILURES, polls)).toBeGreaterThanOrEqual(failed + 4);
-  });
-  expect(service.requestsOf(refused, 'token').length - before).toBeLessThanOrEqual(3);
-  refused.ledger.add('people', { in: 2, out: 1 });
-  workspace.write('refused.secret', `${refused.secret}\n`);
-  await exact(daemon, refused);
-  expect(await valid('refused')).toBe(1);
-});
+test.concurrent(
+  'refused credentials are not sent at every poll, and a new secret file is used',
+  async () => {
+    const before = service.requestsOf(refused, 'token').length;
+    refused.secret = `rotated-${refused.secret}`;
+    service.revokeTokens(refused);
+    await eventually(async () => expect(await valid('refused')).toBe(0));
+    const polls = { customer: 'refused', stream: 'people' };
+    const failed = (await daemon.value(FAILURES, polls)) ?? NaN;
+    await eventually(async () => {
+      expect(await daemon.value(FAILURES, polls)).toBeGreaterThanOrEqual(failed + 4);
+    });
+    expect(service.requestsOf(refused, 'token').length - before).toBeLessThanOrEqual(3);
+    refused.ledger.add('people', { in: 2, out: 1 });
+    workspace.write('refused.secret', `${refused.secret}\n`);
+    await exact(daemon, refused);
+    expect(await valid('refused')).toBe(1);
+  },
+);
 
-test('a secret file that is gone is named in the log and on the page', async () => {
-  rmSync(`${workspace.folder}/renewed.secret`);
-  service.revokeTokens(renewed);
-  const problem = `client_secret_file: ${workspace.folder}/renewed.secret does not exist`;
+test.concurrent('a secret file that is gone is named in the log and on the page', async () => {
+  rmSync(`${workspace.folder}/removed.secret`);
+  service.revokeTokens(removed);
+  const problem = `client_secret_file: ${workspace.folder}/removed.secret does not exist`;
   await eventually(async () => expect(await (await daemon.get('/')).text()).toContain(problem));
   expect(daemon.logged('poll failed')).toContainEqual(expect.objectContaining({ error: problem }));
 });

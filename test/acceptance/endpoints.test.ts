@@ -1,11 +1,12 @@
-/** The endpoints, and every family with its type and labels (docs/reference/metrics.md). */
+/** The endpoints, every family with its type and labels (docs/reference/metrics.md), and the values of breakdowns. */
 import { beforeAll, expect, test, vi } from 'vitest';
 import { CONTRACT_METRICS, labelsOf } from '../grafana/contract-metrics.ts';
 import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
-import { exact } from './expected.ts';
+import { dayStartsAt, exact } from './expected.ts';
 import { Exposition } from './exposition.ts';
 import { Harness } from './harness.ts';
+import { dayMs, dayStart, hourMs, periodStart } from './local-time.ts';
 
 const harness = new Harness();
 const { service, workspace } = harness;
@@ -23,30 +24,37 @@ const families = Object.entries(CONTRACT_METRICS).filter(
     ),
 );
 
-async function untilUp(stream: string, expected: 0 | 1): Promise<void> {
-  const labels = { customer: 'riverside', stream };
-  await vi.waitUntil(async () => (await daemon.value('library_up', labels)) === expected, {
-    timeout: 60_000,
+const breakdowns = ['branch', 'client', 'device'] as const;
+type Breakdown = (typeof breakdowns)[number];
+
+async function untilUp(expected: 0 | 1, ...streams: readonly string[]): Promise<void> {
+  await eventually(async () => {
+    const exposition = await daemon.scrape();
+    for (const stream of streams) {
+      expect(exposition.value('library_up', { customer: 'riverside', stream })).toBe(expected);
+    }
   });
 }
 
 beforeAll(async () => {
+  // Without logins in between, consecutive records are of different branches.
+  for (const hours of [2, 3, 30, 300]) {
+    riverside.ledger.add('people', { in: hours, out: 2 }, Date.now() - hours * hourMs);
+  }
   const configFile = harness.configure([riverside, hillside], {
     polling: { breakdown_interval: '1s' },
     customers: {
-      riverside: { breakdowns: ['branch', 'client', 'device'] },
+      riverside: { breakdowns, branches: { 101: 'Main Library', 7: 'Old Town' } },
       hillside: { capacity: 250, opening_hours: '24/7', staffed_hours: 'Mo-Fr 10:00-18:00' },
     },
   });
   // Some families have series only after a failure.
   service.fail(riverside, 500);
   daemon = await harness.start(configFile);
-  await untilUp('people', 0);
+  await untilUp(0, 'people');
   service.heal(riverside);
-  for (const stream of ['branch', 'client', 'device']) {
-    await untilUp(stream, 1);
-  }
-  await exact(daemon, riverside);
+  await untilUp(1, ...breakdowns);
+  await exact(daemon, riverside, hillside);
   await vi.waitUntil(async () => (await daemon.scrape()).all('library_device_info').length > 0, {
     timeout: 60_000,
   });
@@ -99,6 +107,68 @@ function typeOf(name: string): string {
   const isHistogram = name.endsWith('_duration_seconds');
   return isHistogram ? 'histogram' : name.endsWith('_total') ? 'counter' : 'gauge';
 }
+
+/** The ledger's sum since an instant, of each branch, client or device of the period. */
+function sumsOf(breakdown: Breakdown, side: 'in' | 'out', sinceMs: number) {
+  const sums: Record<string, number> = {};
+  const startMs = periodStart(Date.now(), harness.zone, dayStartsAt);
+  const ofPeriod = riverside.ledger.records.filter(
+    ({ stream, eventMs }) => stream === 'people' && eventMs >= startMs,
+  );
+  for (const record of ofPeriod) {
+    const key = record[breakdown];
+    sums[key] = (sums[key] ?? 0) + (record.eventMs > sinceMs ? record[side] : 0);
+  }
+  return sums;
+}
+
+/** The values of a breakdown by key. */
+function shown(exposition: Exposition, breakdown: Breakdown, metric: string) {
+  // Gauges of buildings have one name, with the label of the branch or without it.
+  const isOfBuilding = breakdown === 'branch' && !metric.endsWith('_total');
+  const samples = exposition
+    .all(`library_${isOfBuilding ? '' : `${breakdown}_`}${metric}`)
+    .filter(({ labels }) => labels['customer'] === 'riverside');
+  return Object.fromEntries(samples.map(({ labels, value }) => [labels[breakdown], value]));
+}
+
+test('every breakdown is exact, with late records, and branches have names and an occupancy', async () => {
+  riverside.ledger.add('people', { in: 3, out: 1 }, Date.now() - 3 * dayMs);
+  riverside.ledger.add('people', { in: 2, out: 5 });
+  let exposition = await exact(daemon, riverside);
+  const [periodMs, todayMs] = [periodStart, dayStart].map((startOf) =>
+    startOf(Date.now(), harness.zone, dayStartsAt),
+  ) as [number, number];
+  const sides = [
+    ['people_entered', 'in'],
+    ['people_exited', 'out'],
+  ] as const;
+  await eventually(async () => {
+    exposition = await daemon.scrape();
+    for (const breakdown of breakdowns) {
+      for (const [counter, side] of sides) {
+        const totals = sumsOf(breakdown, side, periodMs);
+        expect(shown(exposition, breakdown, `${counter}_total`)).toEqual(totals);
+        // A configured building that counted nobody has 0 today, and no total.
+        const others = breakdown === 'branch' ? { 7: 0 } : {};
+        const today = { ...others, ...sumsOf(breakdown, side, todayMs) };
+        expect(shown(exposition, breakdown, `${counter}_today`)).toEqual(today);
+      }
+    }
+    const exited = sumsOf('branch', 'out', todayMs);
+    const inside = shown(exposition, 'branch', 'occupancy_people');
+    for (const [branch, entered] of Object.entries(sumsOf('branch', 'in', todayMs))) {
+      expect(inside[branch]).toBeGreaterThanOrEqual(entered - (exited[branch] ?? NaN));
+    }
+  });
+  const infos = exposition.all('library_site_info').map(({ labels }) => labels);
+  const named = infos.filter(({ branch }) => branch !== undefined);
+  expect(named.map(({ branch, name }) => [branch, name])).toEqual([
+    ['7', 'Old Town'],
+    ['101', 'Main Library'],
+    ['102', '102'],
+  ]);
+});
 
 test('a target of /sd has the series of its customer alone', async () => {
   const response = await daemon.get('/sd');

@@ -45,7 +45,6 @@ export function expectCountsExact(
   exposition: Exposition,
   { name: customer, ledger }: ServiceCustomer,
   startsAt = dayStartsAt,
-  about = customer,
 ): void {
   const periodMs = periodStart(Date.now(), ledger.zone, startsAt);
   const todayMs = dayStart(Date.now(), ledger.zone, startsAt);
@@ -56,7 +55,7 @@ export function expectCountsExact(
       exposition.value('library_count_excess', { customer, counter }),
     ];
     const totals = [ledger.total(stream, side, periodMs), ledger.total(stream, side, todayMs), 0];
-    expect(shown, `total, today and excess of ${counter} of ${about}`).toEqual(totals);
+    expect(shown, `total, today and excess of ${counter} of ${customer}`).toEqual(totals);
   }
 }
 

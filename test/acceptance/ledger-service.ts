@@ -185,8 +185,7 @@ export class LedgerService {
     const aggregation = aggregations.find((known) => known === query.get('aggregation'));
     const [from, to] = [query.get('from'), query.get('to')];
     const limit = Number(query.get('limit') ?? NaN);
-    const hasPages = stream === 'people' && customer?.ledger.conventions.hasRawRecords !== false;
-    const isPage = hasPages && limit > 0 && !query.has('aggregation');
+    const isPage = stream === 'people' && limit > 0 && !query.has('aggregation');
     const isGood = this.#require({
       'data requests are GET': request.method === 'GET',
       'data requests carry a bearer token': authorization.startsWith('Bearer '),

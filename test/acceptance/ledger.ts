@@ -32,15 +32,12 @@ function isoWithOffset(startMs: number, zone: string): string {
 }
 
 /** How the keys of minutes, quarters and days are written. */
-export const keyFormats = {
+const keyFormats = {
   'ISO with Z': (startMs) => new Date(startMs).toISOString(),
   'ISO with offset': isoWithOffset,
   'ISO without zone, local': (startMs, zone) => naive(wallMs(startMs, zone)),
   'ISO without zone, UTC': naive,
-  'ISO without zone and T, local': (startMs, zone) =>
-    naive(wallMs(startMs, zone)).replace('T', ' ').slice(0, 16),
   'seconds since 1970': (startMs) => startMs / 1000,
-  'milliseconds since 1970, as a string': String,
   opaque: (startMs) => `k${((startMs / minuteMs) * 7919) % 104_729}x`,
 } satisfies Record<string, (startMs: number, zone: string) => string | number>;
 
@@ -52,17 +49,13 @@ export interface Conventions {
   readonly forceAboveRows: number;
   /** How often a response by minute has each row. */
   readonly minuteCopies: number;
-  /** What a response by minute starts with, given the `from` of the request. */
-  readonly minutesFromMs: (fromMs: number) => number;
-  readonly hasRawRecords: boolean;
 }
 
-const complete = { lagging: [], forceAboveRows: Infinity, minuteCopies: 1 };
 const plain: Conventions = {
   keyFormat: 'ISO with Z',
-  ...complete,
-  minutesFromMs: (ms) => ms,
-  hasRawRecords: true,
+  lagging: [],
+  forceAboveRows: Infinity,
+  minuteCopies: 1,
 };
 
 export interface Row {
@@ -121,13 +114,11 @@ export class Ledger {
   }
 
   respond(stream: Stream, aggregation: Aggregation, fromMs: number, toMs: number): LedgerResponse {
-    const { forceAboveRows, minuteCopies, minutesFromMs } = this.conventions;
-    const rows =
-      aggregation === 'minute'
-        ? Array(minuteCopies)
-            .fill(this.#rows(stream, 'minute', minutesFromMs(fromMs), toMs))
-            .flat()
-        : this.#rows(stream, aggregation, fromMs, toMs);
+    const { forceAboveRows, minuteCopies } = this.conventions;
+    const copies = aggregation === 'minute' ? minuteCopies : 1;
+    const rows = Array<Row[]>(copies)
+      .fill(this.#rows(stream, aggregation, fromMs, toMs))
+      .flat();
     return rows.length > forceAboveRows && aggregation !== 'day'
       ? { aggregation: 'day', rows: this.#rows(stream, 'day', fromMs, toMs) }
       : { aggregation, rows };

@@ -2,7 +2,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
-import { addOld, expectCountsExact } from './expected.ts';
+import { addOld, exact, expectCountsExact } from './expected.ts';
 import { Harness } from './harness.ts';
 import type { ServiceCustomer } from './ledger-service.ts';
 import { clockFromNow, dayMs, dayStart, minuteMs, offsetMs, periodStart } from './local-time.ts';
@@ -25,9 +25,9 @@ const cases = [
   { name: 'york', zone: 'America/New_York', hours: openLater, open: 0, startsAt: '00:00' },
   { name: 'kathmandu', zone: 'Asia/Kathmandu', hours: openNow, open: 1, startsAt: '06:30' },
   { name: 'auckland', zone: 'Pacific/Auckland', hours: openLater, open: 0, startsAt: '22:15' },
-  { name: 'honolulu', zone: 'Pacific/Honolulu', hours: () => '24/7', open: 1, startsAt: '04:00' },
   { name: 'greenwich', zone: 'UTC', open: undefined, startsAt: '04:00' },
 ].map((row) => ({ ...row, customer: service.addCustomer(row.name, row.zone) }));
+const [estimated, raw] = [harness.addCustomer('estimated'), harness.addCustomer('raw')];
 
 /** Records on both sides of the starts of the period and of the day, none at the edge. */
 function addAroundEdges({ ledger }: ServiceCustomer, startsAt: string): void {
@@ -56,10 +56,9 @@ beforeAll(async () => {
     }[name];
     return [name, { day_starts_at: startsAt, opening_hours: hours?.(zone), ...others }] as const;
   });
-  configFile = harness.configure(
-    cases.map(({ customer }) => customer),
-    { customers: Object.fromEntries(settings) },
-  );
+  configFile = harness.configure([...cases.map(({ customer }) => customer), estimated, raw], {
+    customers: { ...Object.fromEntries(settings), raw: { estimate: false } },
+  });
   // No value depends on the zone of the machine.
   daemon = await harness.start(configFile, [], { TZ: 'Pacific/Chatham' });
 });
@@ -87,26 +86,39 @@ test('capacity and info are as configured; every customer has the same labels', 
     { name: 'library_capacity_people', labels: { customer: 'york' }, value: 250 },
   ]);
   expect(exposition.all('library_site_info').map(({ labels }) => labels)).toEqual(
-    cases.map(({ name, zone }) => ({
-      customer: name,
+    [...cases, estimated, raw].map((one) => ({
+      customer: one.name,
       name: '',
-      timezone: zone,
-      region: name === 'york' ? 'north' : '',
-      floor: name === 'greenwich' ? 'two' : '',
+      timezone: 'zone' in one ? one.zone : harness.zone,
+      region: one.name === 'york' ? 'north' : '',
+      floor: one.name === 'greenwich' ? 'two' : '',
     })),
   );
-  expect(exposition.value('library_exporter_customers')).toBe(cases.length);
 });
 
-test('each customer is on one shard', async () => {
-  const names: string[] = [];
-  for (const shard of ['0', '1']) {
-    const flags = [`--shard=${shard}/2`, `--storage.path=${workspace.folder}/${shard}`];
-    const exposition = await (await harness.start(configFile, flags)).scrape();
-    const infos = exposition.all('library_site_info');
-    names.push(...infos.map(({ labels }) => labels['customer'] ?? ''));
-    expect(exposition.value('library_exporter_shard_info', { shard, shards: '2' })).toBe(1);
-    expect(exposition.value('library_exporter_customers')).toBe(infos.length);
-  }
-  expect(names.toSorted()).toEqual(cases.map(({ name }) => name).toSorted());
+test('estimate: false removes its metrics, but not what is usual', async () => {
+  await exact(daemon, estimated, raw);
+  let exposition = await daemon.scrape();
+  await eventually(async () => {
+    exposition = await daemon.scrape();
+    const learned = exposition.value('library_door_count_ratio', { customer: 'estimated' });
+    expect(learned).toBeDefined();
+    const usual = exposition.value('library_people_entered_usual_today', { customer: 'raw' });
+    expect(usual).toBeDefined();
+  });
+  const families = ['estimate_people', 'estimate_lower_people', 'estimate_upper_people'];
+  const shown = [...families.map((name) => `occupancy_${name}`), 'door_count_ratio'].flatMap(
+    (name) => exposition.all(`library_${name}`).map(({ labels }) => labels['customer']),
+  );
+  expect(shown).toContain('estimated');
+  expect(shown).not.toContain('raw');
+});
+
+test('a shard has its own customers alone', async () => {
+  const flags = ['--shard=0/2', `--storage.path=${workspace.folder}/shard`];
+  const exposition = await (await harness.start(configFile, flags)).scrape();
+  const infos = exposition.all('library_site_info').map(({ labels }) => labels['customer']);
+  expect(infos).toEqual(['kathmandu']);
+  expect(exposition.value('library_exporter_shard_info', { shard: '0', shards: '2' })).toBe(1);
+  expect(exposition.value('library_exporter_customers')).toBe(1);
 });

@@ -82,15 +82,12 @@ test.each([['--help'], ['-h'], ['help']])('%s lists the commands', async (arg) =
   expect(names).toEqual([...COMMANDS, 'help']);
 });
 
-test.each([
-  [[], /^\d{4}-\S+Z info {2}starting version=/],
-  [['--log.format=json'], /^\{"level":"info"/],
-] as const)('the log on a terminal with %j matches %s', async (flags, firstLine) => {
+test('the log is for people on a terminal', async () => {
   const terminal = new Terminal();
   terminal.errorIsTerminal = true;
-  const running = terminal.run('demo', '--web.listen-address=127.0.0.1:0', ...flags);
+  const running = terminal.run('demo', '--customers=1', '--web.listen-address=127.0.0.1:0');
   await expect.poll(() => terminal.err, { timeout: 20_000 }).toContain('listening');
   terminal.terminate();
   await running;
-  expect(terminal.err).toMatch(firstLine);
+  expect(terminal.err).toMatch(/^\d{4}-\S+Z info {2}starting version=/);
 });

@@ -29,12 +29,6 @@ function webConfig(hash: string, tls = ''): string {
   return workspace.write('web.yaml', `${tls}basic_auth_users:\n  prometheus: ${hash}\n`);
 }
 
-async function started(web: string): Promise<Daemon> {
-  const config = harness.configure([riverside]);
-  const more = [`--web.config.file=${web}`, '--web.enable-lifecycle', '--log.level=debug'];
-  return launch(workspace, flagsFor(workspace, config, ...more)).listening();
-}
-
 function withPassword(password: string): { readonly headers: Record<string, string> } {
   return { headers: { authorization: basic('prometheus', password) } };
 }
@@ -58,7 +52,10 @@ test('requires TLS and a password, applies changed files at once, and keeps them
   const tls = 'tls_server_config:\n  cert_file: server.pem\n  key_file: server-key.pem\n';
   workspace.write('server.pem', first.cert);
   workspace.write('server-key.pem', first.key);
-  const child = await started(webConfig(HASH, tls));
+  const web = `--web.config.file=${webConfig(HASH, tls)}`;
+  const more = [web, '--web.enable-lifecycle', '--log.level=debug'];
+  const flags = flagsFor(workspace, harness.configure([riverside]), ...more);
+  const child = await launch(workspace, flags).listening();
   expect(child.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
   expect(await statusOf(first.ca, {})).toBe(401);
   expect(await statusOf(first.ca, withPassword(NEW_PASSWORD))).toBe(401);
@@ -86,39 +83,30 @@ test('requires TLS and a password, applies changed files at once, and keeps them
   await child.until(() => child.logged(FAILED).length === 3);
   expect(await statusOf(second.ca, {})).toBe(401);
   expect(await statusOf(second.ca, withPassword(NEW_PASSWORD))).toBe(200);
-  await child.stop();
-  expectNothingSecret(child.stdout + child.stderr);
-});
 
-test.each([
-  ['a missing', undefined, 'does not exist'],
-  ['an empty', '', 'expected a mapping with tls_server_config or basic_auth_users'],
-  ['a mistyped', 'basic_auth_usres: {}\n', 'unknown key'],
-])('no start with %s web configuration', async (_, text, problem) => {
-  const web = `${workspace.folder}/start.yaml`;
-  rmSync(web, { force: true });
-  if (text !== undefined) {
-    workspace.write('start.yaml', text);
-  }
-  const config = harness.configure([riverside]);
-  const { status, err } = await ran(...flagsFor(workspace, config, `--web.config.file=${web}`));
-  expect(status).toBe(2);
-  expect(err).toContain(problem);
-  expect(err).not.toContain('listening');
-});
-
-test('applies neither file at a reload if one is bad', async () => {
-  const child = await started(webConfig(HASH));
-  expect((await ask(child.url, '/-/reload', { method: 'PUT' })).status).toBe(401);
+  // A reload applies neither file if one is bad.
   harness.configure([harness.addCustomer('hilltop')]);
-  webConfig(NEW_PASSWORD);
-  const reload = { ...withPassword(PASSWORD), method: 'PUT' };
+  webConfig(PASSWORD, tls);
+  expect(await statusOf(second.ca, { method: 'PUT' }, '/-/reload')).toBe(401);
+  const reload = { ca: second.ca, ...withPassword(NEW_PASSWORD), method: 'PUT' };
   const { status, body: problems } = await ask(child.url, '/-/reload', reload);
   expect(status).toBe(400);
-  expect(problems).toMatch(/^\S*web\.yaml:2:15: basic_auth_users\.\w+: expected a bcrypt hash/);
-  const { body } = await ask(child.url, '/metrics', withPassword(PASSWORD));
-  expect(body).toContain('customer="riverside"');
-  expect(body).not.toContain('customer="hilltop"');
+  expect(problems).toMatch(/^\S*web\.yaml:5:15: basic_auth_users\.\w+: expected a bcrypt hash/);
+  const shown = await ask(child.url, '/metrics', { ca: second.ca, ...withPassword(NEW_PASSWORD) });
+  expect(shown.body).toContain('customer="riverside"');
+  expect(shown.body).not.toContain('customer="hilltop"');
   await child.stop();
   expectNothingSecret(child.stdout + child.stderr + problems);
+});
+
+test('no start without the web configuration', async () => {
+  const flags = flagsFor(
+    workspace,
+    harness.configure([riverside]),
+    '--web.config.file=absent.yaml',
+  );
+  const { status, err } = await ran(...flags);
+  expect(status).toBe(2);
+  expect(err).toContain('absent.yaml does not exist');
+  expect(err).not.toContain('listening');
 });

@@ -1,72 +1,44 @@
-/** No output of the loader holds a secret: in every odd place, and after random changes. */
-import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+/** No output of the loader holds a secret, in every odd place. */
+import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { ConfigError } from '../../src/base/errors.ts';
-import { loadConfig } from '../../src/config/load.ts';
 import { ProblemFormatter } from '../../src/config/problems.ts';
 import { createConfigSchema, createCustomerSchema } from '../../src/config/schema.ts';
 import { hidden, text } from '../../src/config/values.ts';
 import { YamlFile } from '../../src/config/yaml-file.ts';
-import { changesOf } from './changes.ts';
-import { configWith, folderOf, load, problemsOf } from './folder.ts';
-
-/** Its letters are nowhere else in the files or in messages: three of them in a row are a leak. */
-const SECRET = 'QZJJ-ZQJZ8JZQJZQ';
-const SECRET_LETTERS = /[QZJ]/;
-const LEAK = /[QZJ]{3}/;
+import { configWith, load, problemsOf } from './folder.ts';
+import { LEAK, SECRET } from './leak.ts';
 
 const IN_PLACE_OF_THE_SECRET: readonly string[] = [
   `client_secret: [${SECRET}]`,
   `client_secret: { ${SECRET}: x }`,
-  `client_secret:\n      - ${SECRET}`,
   `client_secret: |\n    ${SECRET}`,
-  `client_secret:\n    ${SECRET}`,
   `client_secret: "${SECRET}\\q"`,
   `client_secret: "${SECRET}`,
-  `client_secret: "${SECRET}\n    name: ${SECRET}"`,
   `client_secret: *${SECRET}`,
   `client_secret: &${SECRET} &b x`,
   `client_secret: !${SECRET} x`,
   `client_secret: @${SECRET}`,
-  `client_secret: %${SECRET}`,
   `client_secret: [x] # was ${SECRET}`,
   `client_secret: x # was ${SECRET}\n    capacity: many # or ${SECRET}`,
-  `client_secret: { name: ${SECRET} }`,
   `client_secret: \${${SECRET}`,
   `client_secret: \${A:-${SECRET}}`,
   `client_secret=${SECRET}`,
-  `client_secret ${SECRET}`,
   `client_secret:${SECRET}`,
   `client_secret${SECRET}: x`,
-  `client-secret: ${SECRET}`,
-  `clientSecret: ${SECRET}`,
-  `secret: ${SECRET}`,
-  `password: ${SECRET}`,
   `x: ${SECRET}`,
   `${SECRET}: client_secret`,
-  `${SECRET}`,
   `? client_secret\n    : ${SECRET}\n    colour: red`,
-  `? { client_secret: ${SECRET} }\n    : x`,
   `<<: { client_secret: ${SECRET} }`,
   `client_id: x client_secret: ${SECRET}`,
   `client_secret: ${SECRET}\n    client_secret: [${SECRET}]`,
   `client_secret: ${SECRET}\n    capacity: ${SECRET}`,
   `client_secret: ${SECRET}\n    opening_hours: ${SECRET}`,
-  `client_secret: ${SECRET}\n    holidays: ${SECRET}`,
-  `client_secret: ${SECRET}\n    day_starts_at: ${SECRET}`,
-  `client_secret: ${SECRET}\n    streams: [${SECRET}]`,
   `client_secret: ${SECRET}\n    labels: { ${SECRET}: x }`,
-  `client_secret: ${SECRET}\n    labels: { job: ${SECRET} }`,
-  `client_secret: ${SECRET}\n    ${SECRET}: x`,
   `client_secret: &a ${SECRET}\n    opening_hours: *a\n    capacity: *a`,
   `capacity: &a ${SECRET}\n    client_secret: *a`,
   `client_secret_file: [${SECRET}]`,
   `client_secret_file: secret\n    colour: ${SECRET}\n    capacity: ${SECRET}`,
   `client_secret: x\n    labels: { client_secret: ${SECRET}, job: x }`,
-  `client_secret: x\n    branches: { client_secret: [${SECRET}] }`,
   `client_secret: x\nservice2: { proxy_url: "http://u:${SECRET}@proxy" }`,
   `client_secret: \${SECRET}\n    capacity: \${SECRET}\n    opening_hours: \${SECRET}`,
   `client_secret: x\n    timezone2: \${SECRET}\n    holidays: \${SECRET}\n    labels: { "\${SECRET}": x }`,
@@ -200,40 +172,4 @@ test.each([
 test('a loaded configuration and its warnings show no secret', async () => {
   const text = configWith({}).replace('hunter2hunter2', SECRET);
   expect(JSON.stringify(await load({ 'config.yaml': text }))).not.toMatch(LEAK);
-});
-
-describe('after random changes of config.example.yaml', async () => {
-  const UNIT = `client_secret: ${SECRET}`;
-  const example = await readFile(new URL('../../config.example.yaml', import.meta.url), 'latin1');
-  const original = example
-    .replace('client_secret: ${HILLSIDE_SECRET}', UNIT)
-    // They take most of the time.
-    .replaceAll(/^ *(?:opening|staffed)_hours: .*\n/gm, '');
-  const KEYS = /(?:^|[^_])client_s(?!ecret_file)|secret(?!_file)/;
-  /** Whether the secret follows another key by now, so that nothing says that it is one. */
-  function isElsewhere(text: string): boolean {
-    const start = text.search(SECRET_LETTERS);
-    const line = text.slice(text.lastIndexOf('\n', start) + 1, start);
-    return start !== -1 && !KEYS.test(text.slice(Math.max(0, start - 20), start)) && line !== '';
-  }
-
-  /** A path that was tried is shown, so a secret as a path cannot be hidden. */
-  const SECRET_AS_PATH = /client_secret_file[^\n]*\n?[^\n]*HILLSIDE_SECRET/;
-
-  test('no message shows the secret', async () => {
-    const folder = await folderOf({ 'secrets/riverside': 'ZZQQJJQZ\n' });
-    const path = join(folder, 'config.yaml');
-    await fc.assert(
-      fc.asyncProperty(changesOf(original), async (text) => {
-        fc.pre(!isElsewhere(text) && !SECRET_AS_PATH.test(text));
-        await writeFile(path, Buffer.from(text, 'latin1'));
-        const env = { HILLSIDE_SECRET: 'JJJQQQ' };
-        const result = await loadConfig({ path, env }).catch((error: unknown) => error);
-        const output = result instanceof ConfigError ? result.message : JSON.stringify(result);
-        expect(output).not.toMatch(LEAK);
-        expect(result instanceof Error && !(result instanceof ConfigError)).toBe(false);
-      }),
-      { seed: 3, numRuns: 80 },
-    );
-  });
 });

@@ -2,7 +2,10 @@
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
-import { createDemoService, exporterConfigYaml } from '../../src/simulator/demo-service.ts';
+import { plainConventions } from '../../src/simulator/conventions.ts';
+import { exporterConfigYaml } from '../../src/simulator/demo-service.ts';
+import { drawLibrary } from '../../src/simulator/libraries.ts';
+import { createSimulatedService } from '../../src/simulator/simulated-service.ts';
 import { Database } from '../../src/storage/database.ts';
 import { folderOf, load } from '../config/folder.ts';
 import { toResponse, toSimulated } from '../support/exporter-process.ts';
@@ -11,7 +14,13 @@ import { started } from './fixture.ts';
 const WAIT = { timeout: 20_000 };
 
 test('stop ends readiness and reloads first, then polls, and writes the state file last', async () => {
-  const service = createDemoService({ seed: 1, customers: 1, clock: systemClock });
+  const library = drawLibrary(1, 1, { name: 'riverside', visitsPerDay: 50 });
+  const service = createSimulatedService({
+    seed: 1,
+    clock: systemClock,
+    conventions: plainConventions,
+    customers: [{ library, clientId: 'riverside-api', clientSecret: 'otter-quay' }],
+  });
   const polling = { interval: '1s' };
   const yaml = exporterConfigYaml(service, 'http://127.0.0.1:9', { polling });
   const storagePath = await folderOf({});

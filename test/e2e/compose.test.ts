@@ -2,31 +2,23 @@
  * The commands of deploy/compose.yaml, one after the other as Compose would, without containers: the
  * folders of its volumes and the exporter's port are others, all else is as written.
  */
-import { cpSync, mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, readdirSync, statSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { MAIN, Workspace, launch } from '../acceptance/daemon.ts';
-import { debianProgram, eventually, outcomeOf, run } from './support/processes.ts';
+import { eventually, outcomeOf } from './support/processes.ts';
 import type { Outcome } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
 
 /** The folder that the paths of compose.yaml start from. */
 const DEPLOY_FOLDER = new URL('../../deploy/', import.meta.url);
 const STRINGS = z.array(z.string()).default([]);
-const SERVICE = z.looseObject({
-  image: z.string(),
+const SERVICE = z.object({
   command: STRINGS,
   entrypoint: STRINGS,
   environment: z.record(z.string(), z.string()).default({}),
-  volumes: STRINGS.transform((volumes) =>
-    volumes.map((volume) => {
-      const [source = '', target = ''] = volume.split(':');
-      return { source, target };
-    }),
-  ),
 });
 type Service = z.infer<typeof SERVICE>;
 const COMPOSE = z
@@ -82,38 +74,6 @@ test('ends in a Prometheus with the past of five libraries', async () => {
   expect(await runScript('history')).toMatchObject({ status: 0 });
   expect(await runScript('blocks')).toMatchObject({ status: 0 });
   expect(readdirSync(storage)).toEqual(before);
-});
-
-test.each([
-  ['/usr/bin/promtool', 'prometheus', ['check', 'config'], 'prometheus.yml'],
-  ['/usr/bin/amtool', 'alertmanager', ['check-config'], 'alertmanager.yml'],
-] as const)('%s takes what %s mounts', (program, name, command, file) => {
-  const place = join(folder, name, 'mounted');
-  for (const { source, target } of serviceNamed(name).volumes) {
-    if (source.startsWith('.')) {
-      cpSync(fileURLToPath(new URL(source, DEPLOY_FOLDER)), join(place, target), {
-        recursive: true,
-      });
-    }
-  }
-  const config = `/etc/${name}/${file}`;
-  expect(serviceNamed(name).command).toContain(`--config.file=${config}`);
-  const { status, output } = run(debianProgram(program), [...command, join(place, config)]);
-  expect({ status, output }).toMatchObject({ status: 0 });
-});
-
-test('the exporter has no capabilities and a read-only file system', () => {
-  const ours = Object.values(COMPOSE.services).filter(
-    ({ image }) => image === 'library-stats-exporter',
-  );
-  expect(ours).toHaveLength(2);
-  for (const service of ours) {
-    expect(service).toMatchObject({
-      read_only: true,
-      cap_drop: ['ALL'],
-      security_opt: ['no-new-privileges:true'],
-    });
-  }
 });
 
 function read(path: string): string {

@@ -1,7 +1,4 @@
-/**
- * promtool, amtool and jsonnet accept the shipped files; who receives which alert, and which are
- * inhibited.
- */
+/** promtool, amtool and jsonnet accept the shipped files; who receives which alert. */
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -12,23 +9,12 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { loadWebConfig } from '../../src/config/web.ts';
 import { folderOf } from '../config/folder.ts';
-import {
-  PROMETHEUS_FOLDER,
-  RULE_FILES,
-  groupsOf,
-  readAlerts,
-  readPrometheusFile,
-} from '../prometheus/rules.ts';
+import { PROMETHEUS_FOLDER, RULE_FILES, groupsOf, readAlerts } from '../prometheus/rules.ts';
 import { makeCertificate } from '../support/certificates.ts';
 import { debianProgram, run } from './support/processes.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const ALERTMANAGER = pathOf('alertmanager.yml');
-const STRINGS = z.array(z.string());
-const INHIBITION = z.object({ source_matchers: STRINGS, target_matchers: STRINGS, equal: STRINGS });
-const { inhibit_rules: INHIBITIONS } = z
-  .object({ inhibit_rules: z.array(INHIBITION) })
-  .parse(parse(readPrometheusFile('alertmanager.yml')));
 const RULES = z.object({ groups: z.array(z.looseObject({ name: z.string() })) });
 const MIXIN = z.object({
   grafanaDashboards: z.record(z.string(), z.unknown()),
@@ -146,35 +132,6 @@ test.each(readAlerts())('$alert has a receiver', ({ alert, labels: { severity, s
   );
 });
 
-test.each([
-  ['LibraryExporterAbsent', 'ExporterDown'],
-  ['LibraryShardsMissing', 'CustomersMissing ExporterDown'],
-  ['LibraryServiceDown', 'CustomerDown DataStale PollsFailing'],
-  ['LibraryCredentialsRefused', 'CustomerDown DataStale PollsFailing'],
-  ['LibraryCustomerDown', 'DataStale PollsFailing'],
-  ['LibraryManySilent', 'ZeroTraffic'],
-  ['LibraryMonthEndsWithoutPolls', ''],
-  ['LibraryCounterExcess', ''],
-])('%s inhibits %s', (source, targets) => {
-  const inhibited = readAlerts()
-    .map(({ alert }) => alert)
-    .filter((alert) => alert !== source)
-    .filter((alert) =>
-      INHIBITIONS.some(
-        (rule) => matches(rule.source_matchers, source) && matches(rule.target_matchers, alert),
-      ),
-    );
-  expect(inhibited.toSorted().join(' ').replaceAll('Library', '')).toBe(targets);
-});
-
-test('inhibitions need an equal cluster, and never concern other systems', () => {
-  for (const { source_matchers: sources, target_matchers: targets, equal } of INHIBITIONS) {
-    expect(sources).toContain('service="library-stats"');
-    expect(targets).toContain('service="library-stats"');
-    expect(equal).toContain('cluster');
-  }
-});
-
 function pathOf(name: string): string {
   return fileURLToPath(new URL(name, PROMETHEUS_FOLDER));
 }
@@ -184,12 +141,4 @@ function said(program: Parameters<typeof debianProgram>[0], ...args: readonly st
   const { status, output } = run(debianProgram(program), args);
   expect({ status, output }).toMatchObject({ status: 0 });
   return output;
-}
-
-/** Whether the matchers on the name accept it. */
-function matches(matchers: readonly string[], name: string): boolean {
-  return matchers.every((matcher) => {
-    const value = /^alertname=~?"(.*)"$/.exec(matcher)?.[1];
-    return value === undefined || new RegExp(`^(?:${value})$`).test(name);
-  });
 }

@@ -1,25 +1,16 @@
-/**
- * The demo in a real Prometheus: its metrics, the alerts that it announces, service discovery, and every query of the
- * dashboards. One demo serves all tests.
- */
+/** The demo in a real Prometheus: its metrics, service discovery, and every query of the dashboards. */
 import { isDeepStrictEqual } from 'node:util';
-import { Temporal } from 'temporal-polyfill';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { PROBLEMS } from '../../src/counting/problems.ts';
-import type { ProblemKind } from '../../src/counting/problems.ts';
-import { Workspace } from '../acceptance/daemon.ts';
 import { Exposition } from '../acceptance/exposition.ts';
 import { labelsOf } from '../grafana/contract-metrics.ts';
 import { labelValues, readDashboards } from '../grafana/dashboard.ts';
 import type { Dashboard } from '../grafana/dashboard.ts';
-import { readAlerts } from '../prometheus/rules.ts';
 import { startDemo } from './support/demo.ts';
 import type { Demo } from './support/demo.ts';
-import { panelQuery } from './support/panel-query.ts';
 import { debianProgram, eventually, run } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
 import type { Prometheus, Sample } from './support/prometheus.ts';
-import { QUICK, fasterRules } from './support/quick-rules.ts';
+import { QUICK } from './support/quick-rules.ts';
 
 /** The selection where All is not possible: the doors of this library work, and its past is read first. */
 const CUSTOMER = 'southern-cross';
@@ -44,31 +35,27 @@ const MAY_BE_EMPTY = [
   'Libraries with failed polls',
   'Counter excess',
 ];
-/** A job of another system, which must not appear on any dashboard. */
-const FOREIGN_TARGET = '127.0.0.1:9';
 const START_MS = 600_000;
 
 let demo: Demo;
-/** With the shipped rules, and one exporter under two names, as a pair of exporters with one configuration looks. */
+/** It has one exporter under two names, as a pair of exporters with one configuration looks. */
 let prometheus: Prometheus;
 const servers: Prometheus[] = [];
-const workspace = new Workspace();
 
 beforeAll(async () => {
   demo = await startDemo();
   const { host } = new URL(demo.url);
-  const targets = { library: host, 'library-twin': host, other: FOREIGN_TARGET };
+  const targets = { library: host, 'library-twin': host };
   const scrape_configs = Object.entries(targets).map(([job_name, target]) => ({
     job_name,
     static_configs: [{ targets: [target] }],
   }));
-  prometheus = await started({ global: QUICK, scrape_configs, rule_files: fasterRules(workspace) });
+  prometheus = await started({ global: QUICK, scrape_configs });
 }, START_MS);
 
 afterAll(async () => {
   await Promise.all(servers.map((server) => server.stop()));
   await demo?.stop();
-  await workspace.close();
 });
 
 /** Starts a Prometheus that ends with the tests. */
@@ -97,38 +84,6 @@ test('Prometheus reads from OpenMetrics what the text format has, and nothing el
   });
   expect(names.length).toBeGreaterThan(40);
   expect(names.filter((name) => labelsOf(name) === undefined)).toEqual([]);
-});
-
-test('the demo raises the alerts that it announces', async () => {
-  const firing = await eventually('the alerts of the doors', async () => {
-    const found = (await prometheus.query('ALERTS{alertstate="firing"}')).map(
-      ({ labels: { alertname, customer } }) => `${alertname} ${customer}`,
-    );
-    return announcedAlerts().every((alert) => found.includes(alert)) ? found : undefined;
-  });
-  expect(firing).toEqual(expect.arrayContaining([...announcedAlerts()]));
-});
-
-test('the page, the metrics and the rules have the same problems', async () => {
-  const { onPage, alerts, problems } = await eventually('the same problems', async () => {
-    const found = await prometheus.query('library_problem_start_timestamp_seconds{job="library"}');
-    const listed = found.map(({ labels }) => ({ ...labels, kind: labels['problem'] }));
-    const page = await (await fetch(demo.url)).text();
-    const shown = page.matchAll(/class="badge [^"]*">([^<]*)</g);
-    const raised = await prometheus.query('ALERTS{alertname=~"Library.*",customer!=""}');
-    const all = {
-      onPage: Array.from(shown, ([, words = '']) => words).toSorted(),
-      alerts: raised.map(({ labels }) => whereIs(labels, labels['alertname'])).toSorted(),
-      problems: listed,
-    };
-    return all.onPage.join() === wordsOf(listed).join() &&
-      all.alerts.join() === expectedAlerts(listed).join()
-      ? all
-      : undefined;
-  });
-  expect(problems).not.toEqual([]);
-  expect(onPage).toEqual(wordsOf(problems));
-  expect(alerts).toEqual(expectedAlerts(problems));
 });
 
 /** Starts a Prometheus with one job. */
@@ -174,21 +129,6 @@ test('two servers share the customers by hashmod: each customer is scraped once'
   // The configured labels are at hand, and the exporter's own metrics are not among these.
   expect(ups.map(({ labels }) => labels['tenant_region'])).not.toContain(undefined);
   expect(await first.query('library_exporter_build_info')).toEqual([]);
-});
-
-test('a server with the parameter of a tenant reads the customers of that tenant', async () => {
-  const tenant = await scraping({
-    static_configs: [{ targets: [new URL(demo.url).host] }],
-    params: { customer: ['riverside', 'old-town'] },
-  });
-  await eventually('two customers', async () =>
-    (await customersOf(tenant)).length > 1 ? true : undefined,
-  );
-  expect(await tenant.labelValues('customer', '{__name__=~".+"}')).toEqual([
-    'old-town',
-    'riverside',
-  ]);
-  expect(await tenant.query('{__name__=~"(library_exporter|process|nodejs)_.+"}')).toEqual([]);
 });
 
 describe.each(readDashboards())('%s', (_, dashboard) => {
@@ -247,13 +187,6 @@ describe.each(readDashboards())('%s', (_, dashboard) => {
   });
 });
 
-test('a job of another system that is down is no exporter', async () => {
-  const reader = { fromMs: Date.now(), atMs: Date.now() };
-  const query = panelQuery(['overview', 'Exporters down'], reader);
-  expect(await prometheus.query('up{job="other"}')).toMatchObject([{ value: 0 }]);
-  expect(await prometheus.query(query)).toEqual([{ labels: {}, value: 0 }]);
-});
-
 /** Fills in All where that is possible. */
 function filledIn({ uid }: Dashboard, expression: string): string {
   return expression
@@ -278,42 +211,4 @@ function areAlike(a: readonly Sample[], b: readonly Sample[]): boolean {
       return difference <= Math.max(20, Math.abs(sample.value) * 0.2);
     })
   );
-}
-
-type Listed = Readonly<Record<string, string | undefined>>;
-
-function wordsOf(problems: readonly Listed[]): readonly string[] {
-  return problems.map(({ kind }) => PROBLEMS[kind as ProblemKind].words).toSorted();
-}
-
-function expectedAlerts(problems: readonly Listed[]): readonly string[] {
-  return problems
-    .flatMap((problem) => alertsOf(problem['kind']).map((alert) => whereIs(problem, alert)))
-    .toSorted();
-}
-
-function whereIs(labels: Listed, alert: string | undefined): string {
-  return `${alert} ${labels['customer']} ${labels['branch'] ?? ''}`;
-}
-
-/** The alerts whose expression selects a kind of problem. */
-function alertsOf(kind = ''): readonly string[] {
-  return readAlerts()
-    .filter(({ expr }) => {
-      const [, pattern] = /problem=~?"([^"]+)"/.exec(expr) ?? [];
-      return (
-        pattern !== undefined && new RegExp(`^${pattern}$`).test(kind) && !/count\(/.test(expr)
-      );
-    })
-    .map(({ alert }) => alert);
-}
-
-/**
- * One of several doors is silent after three hours of opening, from 06:00 on; the library that never closes has its
- * alert at all hours.
- */
-function announcedAlerts(): readonly string[] {
-  const zoned = Temporal.Now.zonedDateTimeISO('Europe/Copenhagen');
-  const { hour } = zoned.subtract({ hours: 4, minutes: 10 });
-  return [...(hour < 5 ? [] : ['LibraryDoorSilent riverside']), 'LibraryZeroTraffic old-town'];
 }

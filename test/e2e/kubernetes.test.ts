@@ -18,7 +18,6 @@ import { debianProgram, run } from './support/processes.ts';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FOLDER = join(ROOT, 'deploy/kubernetes');
 const NAME = 'library-stats-exporter';
-const LABELS = { 'app.kubernetes.io/name': NAME };
 
 const RESOURCE = z.looseObject({
   kind: z.string(),
@@ -80,7 +79,7 @@ test('kustomize builds one of each resource, and the dashboards, all in one name
   const shown = dashboards.map(({ kind, metadata, data }) => {
     const [[file, text] = []] = Object.entries(z.record(z.string(), z.string()).parse(data));
     expect(text).toBe(readFileSync(join(ROOT, 'grafana/dashboards', file ?? ''), 'utf8'));
-    expect(metadata).toMatchObject({ namespace, labels: { ...LABELS, grafana_dashboard: '1' } });
+    expect(metadata).toMatchObject({ namespace, labels: { grafana_dashboard: '1' } });
     // kubectl apply keeps a copy in an annotation, and all annotations have at most 256 KiB.
     expect(text?.length).toBeLessThan(200_000);
     return `${kind} ${file}`;
@@ -89,21 +88,14 @@ test('kustomize builds one of each resource, and the dashboards, all in one name
 });
 
 const DOCS = readFileSync(join(ROOT, 'docs/kubernetes.md'), 'utf8');
-/** The patches of the page by their name. */
-const PATCHES = new Map(
-  Array.from(
-    DOCS.matchAll(/```yaml\n# patch: ([^\n]+)\n([^`]+)```/g),
-    ([, name = '', patches = '']) => [name, patches] as const,
-  ),
-);
 
-/** What the overlay of docs/kubernetes.md builds, with further lines and a change. */
-function buildOverlay(lines = '', change = (text: string) => text): readonly Resource[] {
+/** What the overlay of docs/kubernetes.md builds, with a change. */
+function buildOverlay(change = (text: string) => text): readonly Resource[] {
   const [, overlay = ''] = /```yaml\n(# kustomization\.yaml\n[^`]+)```/.exec(DOCS) ?? [];
   const base = relative(realpathSync(workspace.folder), FOLDER);
   workspace.write(
     'kustomization.yaml',
-    `${change(overlay).replace('../library-stats-exporter/deploy/kubernetes', base)}${lines}`,
+    `${change(overlay).replace('../library-stats-exporter/deploy/kubernetes', base)}`,
   );
   workspace.write('config.yaml', 'customers: []\n');
   workspace.write('riverside', 'hunter2hunter2');
@@ -125,36 +117,6 @@ test('the overlay of docs/kubernetes.md builds with its own image and secrets', 
   });
 });
 
-test.each([...PATCHES])(
-  'the patch of docs/kubernetes.md for %s changes what it builds',
-  (_, patch) => {
-    expect(buildOverlay(`patches:\n${patch}`)).not.toEqual(buildOverlay());
-  },
-);
-
-test('the component finds the customers of the one shard, and leaves the exporter to the PodMonitor', () => {
-  const [, component = ''] = /```yaml\n(components:\n[^`]+)```/.exec(DOCS) ?? [];
-  const base = relative(realpathSync(workspace.folder), FOLDER);
-  const built = buildOverlay(
-    component.replace('../library-stats-exporter/deploy/kubernetes', base),
-  );
-  const service = resourceOf('Service', built).metadata;
-  const [{ containerPort }] = container.ports;
-  const hosts = Array.from(
-    { length: replicas },
-    (_, shard) => `${NAME}-${shard}.${service.name}.${service.namespace}:${containerPort}`,
-  );
-  expect(resourceOf('ScrapeConfig', built)).toMatchObject({
-    metadata: { namespace: service.namespace },
-    spec: { httpSDConfigs: hosts.map((host) => ({ url: `http://${host}/sd` })) },
-  });
-  expect(resourceOf('PodMonitor', built)['spec']).toMatchObject({
-    podMetricsEndpoints: [
-      { metricRelabelings: [{ sourceLabels: ['customer'], regex: '.+', action: 'drop' }] },
-    ],
-  });
-});
-
 test('the rules are those of prometheus/rules, as npm run rules writes them', () => {
   const groups = RULE_FILES.toSorted().flatMap(groupsOf);
   expect(readFileSync(join(FOLDER, 'prometheusrule.yaml'), 'utf8')).toBe(prometheusRule());
@@ -170,7 +132,7 @@ function shardFlag({ args, env: [{ name, value }] }: z.infer<typeof CONTAINER>):
 test.each([1, 3])(
   'an overlay with %i shards has as many pods, and each is one of them',
   (shards) => {
-    const built = buildOverlay('', (text) => text.replace('count: 1', `count: ${shards}`));
+    const built = buildOverlay((text) => text.replace('count: 1', `count: ${shards}`));
     const { replicas, template } = STATEFUL_SET.parse(resourceOf('StatefulSet', built)['spec']);
     expect(replicas).toBe(shards);
     const flag = shardFlag(template.spec.containers[0]);
@@ -179,45 +141,6 @@ test.each([1, 3])(
     }
   },
 );
-
-const UNPRIVILEGED = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true };
-
-test('whatever selects the pods does, and only the folder of the state can be written to', () => {
-  const selector = { matchLabels: LABELS };
-  const image = readFileSync(join(ROOT, 'Dockerfile'), 'utf8');
-  const [, user = ''] = /^USER (\d+):/m.exec(image) ?? [];
-  expect(resourceOf('StatefulSet')['spec']).toMatchObject({
-    serviceName: resourceOf('Service').metadata.name,
-    selector,
-    template: {
-      metadata: { labels: LABELS },
-      spec: {
-        securityContext: { runAsNonRoot: true, runAsUser: Number(user) },
-        containers: [{ securityContext: { ...UNPRIVILEGED, capabilities: { drop: ['ALL'] } } }],
-        volumes: [
-          { name: 'config', configMap: { name: resourceOf('ConfigMap').metadata.name } },
-          { name: 'secrets', secret: { secretName: resourceOf('Secret').metadata.name } },
-        ],
-      },
-    },
-    volumeClaimTemplates: [{ metadata: { name: 'data' } }],
-  });
-  expect(resourceOf('PodDisruptionBudget')['spec']).toMatchObject({ selector });
-  expect(resourceOf('PodMonitor')['spec']).toMatchObject({
-    selector,
-    podMetricsEndpoints: [{ path: '/metrics', port: 'http' }],
-  });
-  expect(resourceOf('NetworkPolicy')['spec']).toMatchObject({ podSelector: selector });
-  expect(resourceOf('Service')['spec']).toMatchObject({ clusterIP: 'None', selector: LABELS });
-  const { volumeMounts, ports, args } = container;
-  expect(volumeMounts).toMatchObject([
-    { name: 'config', readOnly: true },
-    { name: 'secrets', readOnly: true },
-    { name: 'data', mountPath: '/data', readOnly: false },
-  ]);
-  expect(args).toContain('--storage.path=/data');
-  expect(image).toContain(`EXPOSE ${ports[0].containerPort}\n`);
-});
 
 test('a pod starts with its arguments, configuration and secrets, and serves its probes', async () => {
   const config = z.object({ 'config.yaml': z.string() }).parse(resourceOf('ConfigMap')['data']);

@@ -13,7 +13,6 @@ const TARGET = z.object({
   legendFormat: z.string(),
 });
 
-const STEPS = z.object({ steps: z.array(z.object({ color: z.string() })) });
 const PLACE = {
   id: z.number().int().positive(),
   title: z.string().regex(/\S/),
@@ -31,7 +30,6 @@ const PANEL = z.object({
       defaults: z.object({
         unit: z.string().optional(),
         noValue: z.string().optional(),
-        thresholds: STEPS.optional(),
         mappings: z.array(z.object({ options: NAMED })).default([]),
         custom: NAMED.default({}),
       }),
@@ -62,7 +60,6 @@ const DASHBOARD_FILE = z.object({
   title: z.string(),
   schemaVersion: z.number(),
   editable: z.boolean(),
-  time: z.object({ from: z.string(), to: z.string() }),
   links: z.array(z.looseObject({ url: z.string() })),
   panels: z.array(z.union([ROW, PANEL])).min(1),
   templating: z.object({ list: z.array(z.looseObject({ name: z.string(), query: z.string() })) }),

@@ -69,7 +69,7 @@ export function inputSeries(
     value === null
       ? []
       : {
-          series: labelled(series, series.includes(':') ? labels : { ...labels, ...TARGET }),
+          series: labelled(series, /^[^{]*:/.test(series) ? labels : { ...labels, ...TARGET }),
           values: valuesOf(value, minutes, step),
         },
   );

@@ -16,6 +16,8 @@ const CALENDAR = new Calendar(new Zone(ZONE), { hour: 4, minute: 0 });
 /** The service's now: two days after the end of the year, so that some records are still late. */
 const NOW_MS = Date.UTC(2026, 0, 3, 9);
 const YEAR = ['--from=2025-01-01', '--to=2026-01-01'];
+/** With a change of the clocks, and the days on which East counts nobody. */
+const QUARTER = ['--from=2025-01-01', '--to=2025-04-01'];
 const ALL_WEEK = [0, 1, 2, 3, 4, 5, 6];
 const BRANCHES = ['Main Library', 'North', 'South', 'East'].map((name, i) => ({
   id: 101 + i,
@@ -157,7 +159,7 @@ const MONTHS = Array.from({ length: 12 }, (_, i) => [
 ]);
 
 test.each([
-  ['plain', YEAR, MONTHS],
+  ['plain', QUARTER, MONTHS.slice(0, 3)],
   ['forced', YEAR, MONTHS],
   ['nightly', ['--from=2025-11-01', '--to=2026-01-01'], MONTHS.slice(10)],
 ])(
@@ -186,22 +188,22 @@ test.each([
   },
 );
 
-test('a year by customer takes two requests for each month and stream', async () => {
+test('months by customer take two requests for each month and stream', async () => {
   let requests = 0;
   environment.onRequest = () => {
     requests += 1;
   };
-  await rows(...YEAR, '--customer=plain');
+  await rows(...QUARTER, '--customer=plain');
   // One by minute, and one by day, to compare.
-  expect(requests).toBe(2 * 12 * 2);
+  expect(requests).toBe(2 * 3 * 2);
 });
 
 test('the months of branches are the ground truth', async () => {
   const customer = 'forced';
-  const found = await rows(...YEAR, `--customer=${customer}`, '--by=branch');
+  const found = await rows(...QUARTER, `--customer=${customer}`, '--by=branch');
   expect(found.map((row) => [row['branch'], row['period_start']])).toEqual(
     [...BRANCHES.map(({ id }) => String(id)), null].flatMap((id) =>
-      MONTHS.map(([start]) => [id, start]),
+      MONTHS.slice(0, 3).map(([start]) => [id, start]),
     ),
   );
   for (const row of found.filter(({ branch }) => branch === null)) {

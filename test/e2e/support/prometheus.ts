@@ -45,8 +45,6 @@ interface PrometheusOptions {
   readonly blocks?: string;
   /** Its storage, which is there after its end; without, it is gone then. */
   readonly storage?: string;
-  /** Further settings of the scrapes. */
-  readonly scrape?: object;
   /** Further sections of its configuration. */
   readonly config?: object;
   /** Further flags. */
@@ -56,7 +54,7 @@ interface PrometheusOptions {
 /** `targets` are host and port, by the name of their job; each is scraped every second. */
 export async function startPrometheus(
   targets: Readonly<Record<string, string>>,
-  { blocks, storage, scrape = {}, config: sections = {}, flags = [] }: PrometheusOptions = {},
+  { blocks, storage, config: sections = {}, flags = [] }: PrometheusOptions = {},
 ): Promise<Prometheus> {
   const program = debianProgram('/usr/bin/prometheus');
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'));
@@ -66,7 +64,6 @@ export async function startPrometheus(
     scrape_configs: Object.entries(targets).map(([job, target]) => ({
       job_name: job,
       static_configs: [{ targets: [target] }],
-      ...scrape,
     })),
     ...sections,
   };

@@ -1,0 +1,266 @@
+/** What the dashboards' own queries make of known series, in promtool's unit tests. */
+import { expect, test } from 'vitest';
+import { DAY, HOUR, inputSeries, until, withLabel } from '../prometheus/scenario.ts';
+import type { Scenario } from '../prometheus/scenario.ts';
+import { panelQuery } from './support/panel-query.ts';
+import { failuresOf } from './support/promtool.ts';
+
+/** Friday, 9 January 1970, 00:00 UTC. */
+const NOW = 8 * DAY;
+const YEAR = 365 * DAY;
+const SINCE = 'library_problem_start_timestamp_seconds';
+const MONTH = 'customer_branch_month:library_people_entered:total';
+const MISSED = 'customer_branch_month:library_people_missed:max';
+
+/** The series of a building; of what is undefined, none. */
+function site(
+  labels: readonly string[],
+  name: string,
+  values: Readonly<Record<string, number | undefined>>,
+): Scenario {
+  const series = Object.entries(values).map(([metric, value]) => [
+    `library_${metric}`,
+    value ?? null,
+  ]);
+  return labels.reduce(withLabel, {
+    [`library_site_info{name="${name}"}`]: 1,
+    ...(Object.fromEntries(series) as Scenario),
+  });
+}
+
+/** What both exporters show: a building, one with branches of which one counts nobody, one whose polls fail. */
+function libraries(inside: number): Scenario {
+  return {
+    ...site(['customer="well"'], '', {
+      inside_people: inside,
+      capacity_people: 200,
+      open: 1,
+      counts_trusted: 1,
+      people_entered_today: 300,
+      people_entered_usual_today: 280,
+      people_entered_hour: 30,
+      people_entered_usual_hour: 25,
+      people_missed: 0,
+    }),
+    'library_occupancy_usual_people{customer="well"}': until(NOW - 5 * DAY, 66, 40),
+    'library_logins_today{customer="well"}': until(NOW - 6 * DAY, 77, 90),
+    'library_utc_offset_seconds{customer="well"}': 3_600,
+    'library_device_last_seen_timestamp_seconds{customer="well",device="301"}': 60 * (NOW - 5),
+    'library_device_people_entered_today{customer="well",device="301"}': 120,
+    ...site(['customer="county"', 'branch="20"'], 'Centre', {
+      inside_people: 20,
+      capacity_people: 80,
+      open: 1,
+      counts_trusted: 1,
+      people_entered_today: 100,
+      people_entered_usual_today: 110,
+      people_entered_hour: 10,
+      people_entered_usual_hour: 12,
+      occupancy_usual_people: 15,
+      people_missed: 0,
+    }),
+    ...site(['customer="county"', 'branch="21"'], 'North', {
+      capacity_people: 80,
+      open: 0,
+      counts_trusted: 0,
+      people_entered_today: 5,
+      people_entered_usual_today: 60,
+      people_entered_hour: 3,
+      people_entered_usual_hour: 8,
+      occupancy_usual_people: 9,
+      people_missed: 48,
+    }),
+    [`${SINCE}{customer="county",branch="21",name="North",problem="nobody_counted"}`]: 3_000,
+    ...site(['customer="failing"'], '', {
+      open: 1,
+      counts_trusted: 0,
+      people_entered_today: 70,
+      people_missed: 0,
+    }),
+    [`${SINCE}{customer="failing",problem="polls_failing"}`]: 6_000,
+  };
+}
+
+const B = 'instance="b:10096"';
+const SCENARIO: Scenario = {
+  ...libraries(50),
+  // One scrape behind.
+  ...withLabel(libraries(49), B),
+  up: 1,
+  library_exporter_build_info: 1,
+  // The other exporter does not answer for two hours, and a job of another system never did.
+  [`up{${B}}`]: until(NOW - 2 * HOUR, 1, 0),
+  [`library_exporter_build_info{${B}}`]: until(NOW - 2 * HOUR, 1, undefined),
+  'up{job="node"}': 0,
+};
+
+const [WELL, CENTRE, NORTH, FAILING] = [
+  'customer="well"',
+  'customer="county",branch="20"',
+  'customer="county",branch="21"',
+  'customer="failing"',
+];
+
+type Samples = Readonly<Record<string, number>>;
+type Case = readonly [
+  panel: Parameters<typeof panelQuery>[0],
+  samples: Samples,
+  ...reader: string[],
+];
+
+/** The samples of a query by their labels, for a reader who looks at a customer and a branch. */
+const CASES: readonly Case[] = [
+  [['overview', 'Problems'], { '': 2 }],
+  [['overview', 'Exporters down'], { '': 1 }],
+  // Each building once, as the exporter says that has seen more.
+  [['overview', 'People inside'], { '': 70 }],
+  // Of the buildings whose counts are trusted, also what is usual.
+  [['overview', 'Entries, last hour', 'entries'], { '': 40 }],
+  [['overview', 'Entries, last hour', 'usual'], { '': 37 }],
+  [['overview', 'Entries today', 'entries'], { '': 400 }],
+  [['overview', 'Entries today', 'usual'], { '': 390 }],
+  [['overview', 'Entries within an hour, against usual', 'entries'], { '': 40 }],
+  [['overview', 'Entries within an hour, against usual', 'usual'], { '': 37 }],
+  [['overview', 'People inside, against usual', 'inside'], { '': 70 }],
+  [['overview', 'People inside, against usual', 'usual'], { '': 55 }],
+  [['overview', 'Number of branches', 'all'], { '': 4 }],
+  [['overview', 'Number of branches', 'right'], { '': 2 }],
+  [['overview', 'Number of branches', 'open'], { '': 3 }],
+  [
+    ['overview', 'Needs attention', 'Since'],
+    {
+      [`${NORTH},name="North",problem="nobody_counted"`]: 3_000_000,
+      [`${FAILING},problem="polls_failing"`]: 6_000_000,
+    },
+  ],
+  [
+    ['overview', 'Needs attention', 'Missed'],
+    { [`${NORTH},name="North",problem="nobody_counted"`]: 48 },
+  ],
+  [
+    ['overview', 'Branches', ''],
+    { [WELL]: 1, [`${CENTRE},name="Centre"`]: 1, [`${NORTH},name="North"`]: 1, [FAILING]: 1 },
+  ],
+  [['overview', 'Branches', 'Inside'], { [WELL]: 50, [CENTRE]: 20 }],
+  [['overview', 'Branches', 'Of capacity'], { [WELL]: 0.25, [CENTRE]: 0.25 }],
+  [['overview', 'Branches', 'Open'], { [WELL]: 1, [CENTRE]: 1, [NORTH]: 0, [FAILING]: 1 }],
+  [['overview', 'Branches', 'Last hour'], { [WELL]: 30, [CENTRE]: 10, [NORTH]: 3 }],
+  [['overview', 'Branches', 'Today'], { [WELL]: 300, [CENTRE]: 100, [NORTH]: 5, [FAILING]: 70 }],
+  [['overview', 'Branches', 'Usual'], { [WELL]: 280, [CENTRE]: 110, [NORTH]: 60 }],
+
+  [['exporter', 'Exporters that do not answer', 'do not answer'], { '': 1 }],
+  [['exporter', 'Exporters that do not answer', 'of'], { '': 2 }],
+  [
+    ['exporter', 'Exporters', 'Last answer'],
+    { 'instance="a:10096"': 60_000 * NOW, [B]: 60_000 * (NOW - 3 * HOUR) },
+  ],
+  [['exporter', 'Libraries whose polls fail', 'fail'], { '': 1 }],
+  [['exporter', 'Libraries whose polls fail', 'of'], { '': 3 }],
+
+  // A screen at the entrance says how busy it is, that it is closed, or nothing.
+  [['now', 'How busy is it? $customer ${branch:text}', 'busy'], { '': 0.25 }, 'well'],
+  [['now', 'How busy is it? $customer ${branch:text}', 'closed'], {}, 'well'],
+  [['now', 'How busy is it? $customer ${branch:text}', 'busy'], {}, 'county', '21'],
+  [['now', 'How busy is it? $customer ${branch:text}', 'closed'], { '': 0 }, 'county', '21'],
+  [['now', 'How busy is it? $customer ${branch:text}', 'busy'], {}, 'failing'],
+  [['now', 'How busy is it? $customer ${branch:text}', 'closed'], {}, 'failing'],
+  [['now', 'People inside now'], { '': 50 }, 'well'],
+  [['now', 'Usually inside', 'in an hour'], { '': 66 }, 'well'],
+
+  [['customer', 'People inside', 'capacity'], { '': 200 }, 'well', '.*'],
+  [['customer', 'Logins today', 'today'], { [WELL]: 90 }, 'well', '.*'],
+  [['customer', 'Logins today', 'a week ago'], { [WELL]: 77 }, 'well', '.*'],
+  [['customer', 'Door counters', 'Entries today'], { 'device="301"': 120 }, 'well', '.*'],
+  [
+    ['customer', 'Door counters', 'Last count'],
+    { 'device="301"': 60_000 * (NOW - 5) },
+    'well',
+    '.*',
+  ],
+  // The hour that is over, by its own clock: from 00:00 on Friday.
+  [['customer', 'Entries by hour and weekday', 'weekday'], { '': 4 }, 'well', '.*'],
+  [['customer', 'Entries by hour and weekday', 'hour'], { '': 0 }, 'well', '.*'],
+];
+
+/** What promtool prints about queries whose samples are not the expected ones, at the end of a scenario. */
+function failuresAt(
+  minute: number,
+  fromMinute: number,
+  scenario: Scenario,
+  cases: readonly Case[],
+) {
+  const [fromMs, atMs] = [60_000 * fromMinute, 60_000 * minute];
+  const step = minute === NOW ? HOUR : 4 * HOUR;
+  return failuresOf({
+    step,
+    series: inputSeries(scenario, minute, {}, step),
+    expectations: cases.map(([panel, samples, customer, branch = '']) => ({
+      expr: panelQuery(panel, {
+        fromMs,
+        atMs,
+        ...(customer !== undefined && { customer, branch }),
+      }),
+      minute,
+      samples: Object.entries(samples),
+    })),
+  });
+}
+
+test('a dashboard shows each building once, sums of those that are trusted, and what needs attention', async () => {
+  expect(await failuresAt(NOW, NOW - DAY, SCENARIO, CASES)).toBe('');
+});
+
+/** One month and the days of the next: 22 of them for two buildings, ten for the other. */
+const MONTHS: Scenario = {
+  [`${MONTH}{customer="well",month="1970-12"}`]: until(
+    YEAR - 22 * DAY,
+    (minute) => minute / DAY,
+    undefined,
+  ),
+  [`${MONTH}{customer="well",month="1971-01"}`]: until(YEAR - 22 * DAY, () => undefined, 7),
+  [`${MONTH}{customer="county",branch="20",month="1971-01"}`]: until(
+    YEAR - 22 * DAY,
+    () => undefined,
+    40,
+  ),
+  [`${MONTH}{customer="county",branch="21",month="1971-01"}`]: until(
+    YEAR - 10 * DAY,
+    () => undefined,
+    2,
+  ),
+  [`${MISSED}{customer="county",branch="20",month="1971-01"}`]: until(YEAR - 20 * DAY, 95, 0),
+  [`${MISSED}{customer="well",month="1971-01"}`]: 49,
+  'library_site_info{customer="well",name=""}': 1,
+  'library_site_info{customer="county",branch="20",name="Centre"}': 1,
+  'library_site_info{customer="county",branch="21",name="North"}': 1,
+  'library_people_entered_total{customer="well"}': until(DAY, 4_321, 900),
+  'library_people_entered_total{customer="county"}': until(DAY, () => undefined, 500),
+};
+
+test('months are their greatest recordings, and are compared where there are both years', async () => {
+  const [december, january] = ['month="1970-12"', 'month="1971-01"'];
+  const failures = await failuresAt(YEAR, 0, MONTHS, [
+    [
+      ['statistics', 'Entries by month'],
+      {
+        [`${WELL},${december}`]: 343 - 4 / 24,
+        [`${WELL},${january}`]: 7,
+        [`customer="county",${january}`]: 42,
+      },
+    ],
+    [
+      ['statistics', 'Months of branches', 'Entries'],
+      {
+        [`${WELL},${december}`]: 343 - 4 / 24,
+        [`${WELL},${january}`]: 7,
+        [`${CENTRE},${january},name="Centre"`]: 40,
+        [`${NORTH},${january},name="North"`]: 2,
+      },
+    ],
+    [['statistics', 'Months with missing counts'], { [`${CENTRE},${january},name="Centre"`]: 95 }],
+    [['statistics', 'Entries, month to date', 'this year'], { '': 900 }],
+    [['statistics', 'Entries, month to date', 'last year'], { '': 4_321 }],
+    [['statistics', 'Entries, month to date', 'libraries'], { '': 1 }],
+  ]);
+  expect(failures).toBe('');
+});
