@@ -112,7 +112,7 @@ function signalled(signal: NodeJS.Signals): Record<string, string> {
     `import { registerHooks } from 'node:module';
     registerHooks({
       load(url, context, nextLoad) {
-        if (url.endsWith('/src/cli/program.ts')) {
+        if (url.endsWith('/src/v8-flags.ts')) {
           process.kill(process.pid, '${signal}');
         }
         return nextLoad(url, context);
