@@ -7,6 +7,7 @@ import { BranchSites } from '../../../src/counting/branches/sites.ts';
 import { parseOpeningHours } from '../../../src/counting/calendar/opening-hours.ts';
 import type { SiteDescription } from '../../../src/counting/customer-metrics.ts';
 import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
+import { createPast } from '../../../src/counting/past/past.ts';
 import { CALENDAR, COPENHAGEN } from '../../support/owner.ts';
 import { at, BranchFixture } from './fixture.ts';
 
@@ -92,6 +93,14 @@ describe('the branches', () => {
     const restarted = new SitesFixture();
     restarted.sites.restore(branches.sites.state);
     expect(restarted.keys).toEqual([NORTH]);
+  });
+
+  test('are also those that counted on a day before, and nobody today', () => {
+    const branches = new SitesFixture();
+    const counted = { ...createPast(CALENDAR, branches.day, []), sums: [0, 1] };
+    const pasts = new Map([[NORTH, counted]]);
+    branches.sites.restore({ ...NO_BRANCHES, keys: [NORTH, SOUTH], pasts });
+    expect(branches.keys).toEqual([NORTH]);
   });
 
   test('keep their windows when others are restored later', async () => {
