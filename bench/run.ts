@@ -11,7 +11,6 @@ import type { Measured, Progress } from './measured.ts';
 import { measureContainer } from './memory/container.ts';
 import { measureMemory } from './memory/measure.ts';
 import { measureOccupancy } from './occupancy/measure.ts';
-import { occupancyTable } from './occupancy/table.ts';
 import { measureReload } from './reload/measure.ts';
 import { measureRequests } from './requests/measure.ts';
 import { measureScrape } from './scrape.ts';
@@ -62,7 +61,7 @@ if (rows.length > 0) {
   report('../docs/bench.md', tableOf(rows), `, on: ${machineText()}`);
 }
 if (isWanted('occupancy')) {
-  report('../docs/occupancy.md', occupancyTable(await measureOccupancy(print)), '');
+  report('../docs/occupancy.md', await measureOccupancy(print), '');
 }
 
 function isWanted(part: string): boolean {
