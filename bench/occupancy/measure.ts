@@ -1,5 +1,5 @@
 /** How good the occupancy estimate is: some libraries of each size in every regime, as a table for docs/occupancy.md. */
-import type { Progress } from '../measured.ts';
+import { progress } from '../speed/measured.ts';
 import { alignTable } from '../table.ts';
 import { runInThreads } from '../threads.ts';
 import type { ErrorSums, Task } from './evaluate.ts';
@@ -11,7 +11,7 @@ const FIRST_SEED = 50_000;
 const SAMPLES: Readonly<Record<LibraryName, number>> = { univ: 6, town: 12, branch: 16, small: 24 };
 
 /** Returns the table. */
-export async function measureOccupancy(progress: Progress): Promise<string> {
+export async function measureOccupancy(): Promise<string> {
   // The slowest first.
   const names = Object.keys(SAMPLES) as LibraryName[];
   const tasks = names.flatMap((library) =>
