@@ -1,7 +1,7 @@
 /** The daemon as its users start it, with a probe in its event loop, and the service that it polls. */
 import { once } from 'node:events';
 import { request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, RequestOptions } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afternoonZone, temporaryFolder, writeConfiguration } from './configuration.ts';
 import type { ConfigurationSettings } from './configuration.ts';
@@ -81,11 +81,10 @@ export function startDaemon(
   configFile: string,
   folder: string,
   nodeFlags: readonly string[] = [],
-  address = '127.0.0.1:0',
 ): Program {
   const flags = [
     `--config.file=${configFile}`,
-    `--web.listen-address=${address}`,
+    '--web.listen-address=127.0.0.1:0',
     `--storage.path=${folder}/data`,
     '--web.enable-lifecycle',
   ];
@@ -97,19 +96,13 @@ export async function longestDelayMs(program: Program): Promise<number> {
   return program.ask<number>('report');
 }
 
-interface RequestOptions {
-  readonly method?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly content?: Buffer;
-}
-
 /** A request to its end, the body as it came. Throws unless the status is 200. */
 export async function fetched(
   url: string,
-  { method = 'GET', headers = {}, content }: RequestOptions = {},
+  { method = 'GET', headers, content }: RequestOptions & { readonly content?: Buffer } = {},
 ): Promise<{ readonly body: Buffer; readonly ms: number }> {
   const startMs = performance.now();
-  const sent = request(url, { method, headers }).end(content);
+  const sent = request(url, { method, headers: headers ?? {} }).end(content);
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   const body = Buffer.concat(await response.toArray());
   if (response.statusCode !== 200) {

@@ -49,14 +49,9 @@ function numberText(value: number): string {
   return Number.isInteger(value) || value >= 100 ? value.toFixed(0) : value.toFixed(2);
 }
 
-/** Returns the median; of an even number of values, the mean of the middle two. */
+/** Returns the median; of an even number of values, the upper one of the middle two. */
 export function medianOf(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length / 2;
-  const [lower = NaN, upper = NaN] = [Math.ceil(middle) - 1, Math.floor(middle)].map(
-    (place) => sorted[place],
-  );
-  return (lower + upper) / 2;
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 }
 
 /** Writes a line with the seconds since the start. */

@@ -2,7 +2,6 @@
 import { strict as assert } from 'node:assert';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
-import { freePort } from '../free-port.ts';
 import { fetched, metricsOf, scrape } from './daemon.ts';
 import type { PolledDaemon } from './daemon.ts';
 import { medianOf, progress, ratioBar } from './measured.ts';
@@ -69,10 +68,8 @@ function linesOfCustomers(text: string): readonly string[] {
 
 /** Starts it, and pushes once, which is the least that it can hold. Throws an Error where it is not installed. */
 async function startPushgateway(text: string) {
-  const address = `127.0.0.1:${await freePort()}`;
-  const program = new Program('prometheus-pushgateway', [`--web.listen-address=${address}`]);
-  await program.says(/(Listening on)/);
-  const url = `http://${address}`;
+  const program = new Program('prometheus-pushgateway', ['--web.listen-address=127.0.0.1:0']);
+  const url = `http://${await program.says(/"Listening on".* address=(\S+)/)}`;
   const content = Buffer.from(text);
   await fetched(`${url}/metrics/job/library`, { method: 'PUT', content });
   return { program, url };

@@ -38,10 +38,6 @@ export class Program {
     return new Program(process.execPath, [...flags, path, ...args]);
   }
 
-  get pid(): number {
-    return this.#child.pid ?? 0;
-  }
-
   get #hasEnded(): boolean {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
@@ -70,7 +66,7 @@ export class Program {
 
   /** Processor time of all its threads so far, in milliseconds. */
   cpuMs(): number {
-    const tasks = `/proc/${this.pid}/task`;
+    const tasks = `/proc/${this.#child.pid}/task`;
     const ns = readdirSync(tasks).map((task) => {
       try {
         return Number(readFileSync(`${tasks}/${task}/schedstat`, 'utf8').split(' ')[0]);
@@ -83,7 +79,7 @@ export class Program {
   }
 
   rssMiB(): number {
-    const status = readFileSync(`/proc/${this.pid}/status`, 'utf8');
+    const status = readFileSync(`/proc/${this.#child.pid}/status`, 'utf8');
     return Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1_024;
   }
 

@@ -21,6 +21,7 @@ const respond = createResponses(new Zone(timezone), Number(branches));
 const kept: Buffer[] = [];
 /** Tokens included. */
 let requests = 0;
+let responses = 0;
 
 const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://127.0.0.1');
@@ -41,7 +42,8 @@ const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) =
   }
   const endpoint = pathname === '/v1/login' ? 'login' : 'peoplecount';
   const body = respond(endpoint, searchParams, Date.now());
-  kept[requests % KEPT_RESPONSES] = body;
+  kept[responses % KEPT_RESPONSES] = body;
+  responses += 1;
   void sendLater(response, body);
 });
 process.stdout.write(`http://${await listen(server, { host: '127.0.0.1', port: 0 })}\n`);

@@ -1,8 +1,4 @@
-/** How long the daemon takes from its start to its first connection, beside the libraries that it loads. */
-import { once } from 'node:events';
-import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { freePort } from '../free-port.ts';
+/** How long the daemon takes from its start until it listens, beside the libraries that it loads. */
 import { afternoonZone, temporaryFolder, writeConfiguration } from './configuration.ts';
 import { startDaemon } from './daemon.ts';
 import { medianOf, progress, ratioBar } from './measured.ts';
@@ -28,39 +24,25 @@ export async function measureStart(): Promise<readonly Measured[]> {
     });
     const [ours, peers]: [number[], number[]] = [[], []];
     for (let i = 0; i < times; i += 1) {
-      const storage = `${folder.path}/${i}`;
-      ours.push(await startOnce((port) => startDaemon(file, storage, [], `127.0.0.1:${port}`)));
-      peers.push(await startOnce((port) => Program.node('start-peer.ts', [file, String(port)])));
+      ours.push(await startOnce(() => startDaemon(file, `${folder.path}/${i}`)));
+      peers.push(await startOnce(() => Program.node('start-peer.ts', [file])));
     }
     progress(`start, ${customers} customers: ${ours.map(Math.round).join()} ms`);
-    const bar = `From start to first connection, customers: ${customers}, median of ${times}; peer: its libraries and the file parsed`;
+    const bar = `From start until it listens, customers: ${customers}, median of ${times}; peer: its libraries and the file parsed`;
     rows.push(ratioBar(bar, [ours, peers].map(medianOf), ' ms', 1.5));
   }
   return rows;
 }
 
 /** Returns milliseconds. */
-async function startOnce(start: (port: number) => Program): Promise<number> {
-  const port = await freePort();
+async function startOnce(start: () => Program): Promise<number> {
   const startMs = performance.now();
-  const program = start(port);
+  const program = start();
   try {
-    while (!(await isOpen(port))) {
-      await sleep(2);
-    }
+    await program.says(/(listening)/);
     return performance.now() - startMs;
   } finally {
     // As it is stopped in use: only then does it keep what it has compiled.
     await program.stop('SIGTERM');
   }
-}
-
-async function isOpen(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
-  const isConnected = await once(socket, 'connect').then(
-    () => true,
-    () => false,
-  );
-  socket.destroy();
-  return isConnected;
 }
