@@ -8,6 +8,7 @@
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { HOUR_MS } from '../../src/base/duration.ts';
 import { listen } from '../../src/base/listen.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import { createResponses, tokenResponse } from './responses.ts';
@@ -36,8 +37,12 @@ const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) =
   if (pathname === '/connect/token') {
     return void sendLater(response, tokenResponse());
   }
-  const isPoll = searchParams.get('aggregation') === 'minute' && !searchParams.has('to');
-  if (isPoll && requests % BASELINE_EVERY === 0) {
+  const [aggregation, from = ''] = ['aggregation', 'from'].map(
+    (name) => searchParams.get(name) ?? '',
+  );
+  // A first poll asks for more.
+  const isPoll = aggregation === 'minute' && Date.now() - Date.parse(from) < 2 * HOUR_MS;
+  if (isPoll && !searchParams.has('to') && requests % BASELINE_EVERY === 0) {
     searchParams.set('aggregation', 'day');
   }
   const endpoint = pathname === '/v1/login' ? 'login' : 'peoplecount';

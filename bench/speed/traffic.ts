@@ -43,7 +43,7 @@ export async function measureTraffic(): Promise<readonly Measured[]> {
     const seconds = await secondsUntilAll(polled, totals, CUSTOMERS, WATCH_EVERY_MS);
     const leastSeconds = (await polled.requests()) / MAX_REQUESTS_PER_SECOND;
     const bar = `All totals of ${OF} after a start; peer: its requests at ${MAX_REQUESTS_PER_SECOND}/s`;
-    const sweep = ratioBar(bar, [seconds, leastSeconds], '.1 s', 1.1);
+    const sweep = ratioBar(bar, [seconds, leastSeconds], '.1 s', 1.2);
     const skippedBefore = await skippedPolls(polled);
     const firstHour = await measureRounds(polled, 'while pasts are read', 2);
     // Otherwise this takes an hour.
