@@ -8,13 +8,15 @@
 import { createServer } from 'node:http';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HOUR_MS } from '../../src/base/duration.ts';
+import { MINUTE_MS } from '../../src/base/duration.ts';
 import { listen } from '../../src/base/listen.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import { createResponses, tokenResponse } from './responses.ts';
 
 /** One poll in so many has a response in another aggregation, so that a baseline is read again. */
 const BASELINE_EVERY = 60;
+/** Not while first polls are measured: one that gets another aggregation fails. */
+const FIRST_POLLS_MS = 5 * MINUTE_MS;
 const KEPT_RESPONSES = 10_000;
 
 const [timezone = 'UTC', responseMs = '0', branches = '1'] = process.argv.slice(2);
@@ -37,12 +39,8 @@ const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) =
   if (pathname === '/connect/token') {
     return void sendLater(response, tokenResponse());
   }
-  const [aggregation, from = ''] = ['aggregation', 'from'].map(
-    (name) => searchParams.get(name) ?? '',
-  );
-  // A first poll asks for more.
-  const isPoll = aggregation === 'minute' && Date.now() - Date.parse(from) < 2 * HOUR_MS;
-  if (isPoll && !searchParams.has('to') && requests % BASELINE_EVERY === 0) {
+  const isPoll = searchParams.get('aggregation') === 'minute' && !searchParams.has('to');
+  if (isPoll && performance.now() > FIRST_POLLS_MS && requests % BASELINE_EVERY === 0) {
     searchParams.set('aggregation', 'day');
   }
   const endpoint = pathname === '/v1/login' ? 'login' : 'peoplecount';
