@@ -7,12 +7,10 @@ import { cpus, release, totalmem, type } from 'node:os';
 import { parseArgs } from 'node:util';
 import { measureOccupancy } from './occupancy/measure.ts';
 import { measureBranches } from './speed/branches.ts';
-import { progress, tableOf } from './speed/measured.ts';
-import type { Measured } from './speed/measured.ts';
-import { measureStart } from './speed/start.ts';
+import { measureFirstValues, measureStart } from './speed/start.ts';
 import { measureTraffic } from './speed/traffic.ts';
-import { measureFirstValues } from './speed/values.ts';
-import { writeResult } from './table.ts';
+import { progress, tableOf, writeResult } from './table.ts';
+import type { Measured } from './table.ts';
 
 const { values } = parseArgs({
   options: {
@@ -59,10 +57,8 @@ function report(document: string, table: string, where: string): void {
   }
 }
 
-/** One line: the processor, its cores, the memory, the system and the version of Node. */
 function machineText(): string {
-  const processors = cpus();
-  const model = processors[0]?.model.trim() ?? 'unknown processor';
+  const [processor, ...others] = cpus();
   const gib = Math.round(totalmem() / 2 ** 30);
-  return `${model}, ${processors.length} cores, ${gib} GiB, ${type()} ${release()}, Node ${process.version}`;
+  return `${processor?.model.trim()}, ${others.length + 1} cores, ${gib} GiB, ${type()} ${release()}, Node ${process.version}`;
 }

@@ -26,25 +26,17 @@ export const FAULTS: Readonly<Record<string, Fault>> = {
   '20 % of exits missed': [[1, 0.8, 1], 'LibraryDoorRatioOff'],
 };
 
-/** The alerts about what a library counts. The others do not depend on traffic. */
-export const ALERTS = [
-  ...new Set(Object.values(FAULTS).map(([, finds]) => finds)),
-  'LibraryFarBelowUsual',
-];
-
-/** What LibraryFarBelowUsual compares, beside the kinds of problems. */
-export const FAR_BELOW = 'far_below_usual';
+/** The alerts about the problems of what a library counts. */
+export const ALERTS = [...new Set(Object.values(FAULTS).map(([, finds]) => finds))];
 
 /** As they are shipped: the kinds of problems for which they fire, and how long they wait. */
 export const RULES = readAlerts()
   .filter(({ alert }) => ALERTS.includes(alert))
   .map(({ alert, expr, for: wait = '0', keep_firing_for: keep = '0' }) => ({
     alert,
-    kinds: new RegExp(`^(${/problem=~?"(.*)"/.exec(expr)?.[1] ?? FAR_BELOW})$`),
+    kinds: new RegExp(`^(${/problem=~?"(.*)"/.exec(expr)?.[1]})$`),
     forMs: parseDuration(wait) ?? NaN,
     keepMs: parseDuration(keep) ?? NaN,
-    /** Fewer than a share of what is usual, where so many are. */
-    below: /< ([\d.]+) \*.*>= (\d+)/s.exec(expr)?.slice(1).map(Number) ?? [],
   }));
 
 /** Libraries from 3 to 6,000 visitors a day; one in six is half an hour late. Days are counted since 1970. */

@@ -3,7 +3,7 @@
  * exporter's own code finds the problems of each library by what the service would show.
  */
 import { parentPort } from 'node:worker_threads';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { Calendar } from '../../src/counting/calendar/calendar.ts';
 import type { Span } from '../../src/counting/calendar/calendar.ts';
@@ -24,7 +24,7 @@ import { openingHoursText } from '../../src/simulator/libraries.ts';
 import type { OpeningInterval } from '../../src/simulator/libraries.ts';
 import * as libraries from './libraries.ts';
 import { between, END_MS, FAULT_DAYS, FAULTS, lastCount, ONE_DOOR, START_MS } from './libraries.ts';
-import { FAR_BELOW, RULES, SCENARIOS, YEAR } from './libraries.ts';
+import { RULES, SCENARIOS, YEAR } from './libraries.ts';
 import type { LibraryCounts, Sums } from './libraries.ts';
 
 /** A customer. */
@@ -47,8 +47,6 @@ const FIRING_STEP_MS = 6 * STEP_MS;
 const LEARNED_MS = START_MS + HISTORY_DAYS * DAY_MS;
 /** In which faults begin. */
 const SPARE_MS = END_MS - LEARNED_MS - (FAULT_DAYS + 7) * DAY_MS;
-/** LibraryFarBelowUsual: fewer than a share of what is usual, where so many are. */
-const [SHARE = NaN, USUAL = NaN] = RULES.flatMap(({ below }) => below);
 
 parentPort?.on('message', (job: Job) => parentPort?.postMessage(replay(job)));
 
@@ -123,9 +121,8 @@ function firingsOf(library: SimulatedLibrary, fromMs: number, toMs: number): rea
       continue;
     }
     const before = since;
-    const kinds = site.problemsAt(atMs).map(({ kind }): string => kind);
-    const all = site.isFarBelow(atMs) ? [...kinds, FAR_BELOW] : kinds;
-    since = new Map(all.map((kind) => [kind, before.get(kind) ?? atMs]));
+    const kinds = site.problemsAt(atMs).map(({ kind }) => kind);
+    since = new Map(kinds.map((kind) => [kind, before.get(kind) ?? atMs]));
     stepMs = QUIET_STEP_MS;
     for (const [kind, sinceMs] of since) {
       const rule = RULES.find((one) => one.kinds.test(kind));
@@ -263,21 +260,6 @@ class SimulatedSite {
     });
   }
 
-  /** Returns whether LibraryFarBelowUsual is true. It compares the hour that has arrived, because data may be late. */
-  isFarBelow(atMs: number): boolean {
-    const { counts, lagMs } = this.#library;
-    const entered = between(counts.people.slice(0, 1), atMs - lagMs - HOUR_MS, atMs - lagMs);
-    const usualHour = (ms: number) => this.#usual([0], ms - HOUR_MS, ms);
-    return (
-      entered > 0 &&
-      entered < SHARE * usualHour(atMs) &&
-      [0, 15, 30, 45, 60].every((minutes) => {
-        const ms = atMs - minutes * MINUTE_MS;
-        return usualHour(ms) >= USUAL && this.#site.isOpenAt(ms) !== false;
-      })
-    );
-  }
-
   #usual(counters: readonly number[], fromMs: number, toMs: number): number {
     const { past } = this.#site;
     return past === undefined ? 0 : usual(past, past.people, counters, fromMs, toMs);
@@ -295,8 +277,7 @@ class SimulatedSite {
       // Problems of doors begin with a day.
       atMs - this.#day.startMs < QUIET_STEP_MS ||
       this.#site.problems.length > 0 ||
-      this.#usual([0, 1], silentMs, atMs - GRACE_MS) >= LIMITS.missedInDirection ||
-      this.isFarBelow(atMs)
+      this.#usual([0, 1], silentMs, atMs - GRACE_MS) >= LIMITS.missedInDirection
     );
   }
 }

@@ -1,6 +1,5 @@
 /** How good the occupancy estimate is: some libraries of each size in every regime, as a table for docs/occupancy.md. */
-import { progress } from '../speed/measured.ts';
-import { alignTable } from '../table.ts';
+import { alignTable, progress } from '../table.ts';
 import { runInThreads } from '../threads.ts';
 import type { ErrorSums, Task } from './evaluate.ts';
 import { LIBRARIES, REGIMES } from './regimes.ts';

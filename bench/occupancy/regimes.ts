@@ -3,6 +3,7 @@ import { DAY_MS } from '../../src/base/duration.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { mixSeeds } from '../../src/simulator/chance.ts';
 import * as simulator from '../../src/simulator/libraries.ts';
+import { OFFICE_HOURS, SHORTER_ON_WEEKENDS } from '../../src/simulator/libraries.ts';
 import type { Detection, Library, SensorSetting } from '../../src/simulator/libraries.ts';
 
 export const DAYS = 84;
@@ -24,15 +25,10 @@ const BIAS_BY_DOOR: readonly (readonly [entries: number, exits: number])[] = [
 
 /** All of them are closed at night: without that there is no estimate. */
 export const LIBRARIES = {
-  small: { visitsPerDay: 80, meanVisitMinutes: 48, doors: 1, opening: simulator.OFFICE_HOURS },
-  branch: { visitsPerDay: 320, meanVisitMinutes: 45, doors: 1, opening: simulator.OFFICE_HOURS },
-  town: { visitsPerDay: 900, meanVisitMinutes: 52, doors: 2, opening: simulator.OFFICE_HOURS },
-  univ: {
-    visitsPerDay: 6_000,
-    meanVisitMinutes: 101,
-    doors: 4,
-    opening: simulator.SHORTER_ON_WEEKENDS,
-  },
+  small: { visitsPerDay: 80, meanVisitMinutes: 48, doors: 1, opening: OFFICE_HOURS },
+  branch: { visitsPerDay: 320, meanVisitMinutes: 45, doors: 1, opening: OFFICE_HOURS },
+  town: { visitsPerDay: 900, meanVisitMinutes: 52, doors: 2, opening: OFFICE_HOURS },
+  univ: { visitsPerDay: 6_000, meanVisitMinutes: 101, doors: 4, opening: SHORTER_ON_WEEKENDS },
 };
 export type LibraryName = keyof typeof LIBRARIES;
 

@@ -2,17 +2,10 @@
  * A thousand customers with twenty branches each, polled over HTTP by the daemon as it is started: the
  * first values of all branches, and then scrapes, memory, processor time and event loop.
  */
-import {
-  loadOf,
-  loadRows,
-  longestDelayMs,
-  metricsOf,
-  secondsUntilAll,
-  startPolledDaemon,
-} from './daemon.ts';
+import { loadOf, loadRows, longestDelayMs, secondsUntilAll, startPolledDaemon } from './daemon.ts';
 import type { Load } from './daemon.ts';
-import { barOf, medianOf } from './measured.ts';
-import type { Measured } from './measured.ts';
+import { barOf, medianOf } from '../table.ts';
+import type { Measured } from '../table.ts';
 
 const CUSTOMERS = 1_000;
 const BRANCHES = 20;
@@ -28,7 +21,7 @@ export async function measureBranches(): Promise<readonly Measured[]> {
     branches: BRANCHES,
     maxRequestsPerSecond: MAX_REQUESTS_PER_SECOND,
   });
-  const { daemon, url } = polled;
+  const { daemon } = polled;
   try {
     const families = ['library_occupancy_people'];
     const seconds = await secondsUntilAll(polled, families, CUSTOMERS * BRANCHES, WATCH_EVERY_MS);
@@ -37,12 +30,10 @@ export async function measureBranches(): Promise<readonly Measured[]> {
     while (rounds.length < ROUNDS) {
       rounds.push(await loadOf(polled));
     }
-    const text = await metricsOf(url);
-    const series = text.split('\n').filter((line) => line !== '' && !line.startsWith('#')).length;
     const scrapesMs = rounds.flatMap((load) => load.scrapesMs);
     const of = `${OF}, while the days before are read`;
     const first = `Occupancy of ${OF} after a start, at most ${MAX_REQUESTS_PER_SECOND} requests/s`;
-    const scrapes = `Scrape, gzip, of ${of}, ${series} series, median of ${scrapesMs.length}`;
+    const scrapes = `Scrape, gzip, of ${of}, median of ${scrapesMs.length}`;
     return [
       barOf(first, seconds, ' s', 120),
       barOf(scrapes, medianOf(scrapesMs), ' ms', 100),

@@ -1,13 +1,80 @@
 /** The daemon as its users start it, with a probe in its event loop, and the service that it polls. */
 import { once } from 'node:events';
+import { mkdtempDisposableSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import type { IncomingMessage, RequestOptions } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afternoonZone, temporaryFolder, writeConfiguration } from './configuration.ts';
-import type { ConfigurationSettings } from './configuration.ts';
-import { barOf, medianOf, progress } from './measured.ts';
-import type { Measured } from './measured.ts';
+import { barOf, medianOf, progress } from '../table.ts';
+import type { Measured } from '../table.ts';
 import { HEAP_FLAGS, Program } from './processes.ts';
+
+/** Of many customers that show every family of the contract but the breakdowns. */
+interface ConfigurationSettings {
+  readonly customers: number;
+  readonly serviceUrl: string;
+  readonly timezone: string;
+  /** By default that of the exporter. */
+  readonly maxRequestsPerSecond?: number;
+  readonly smallestCapacity?: number;
+  /** Buildings of each customer, which then is polled by branch. */
+  readonly branches?: number;
+}
+
+const HOURS = ['Mo-Fr 08:00-20:00; Sa 10:00-16:00; PH off', 'Tu-Fr 09:00-12:00,14:00-18:00'];
+
+/** A folder that is gone when it is disposed of. */
+export function temporaryFolder() {
+  return mkdtempDisposableSync(join(tmpdir(), 'library-bench-'));
+}
+
+/** Writes the configuration into a folder, and returns the file. */
+export function writeConfiguration(folder: string, settings: ConfigurationSettings): string {
+  const { customers, serviceUrl, timezone, maxRequestsPerSecond } = settings;
+  const service = {
+    base_url: serviceUrl,
+    auth_url: serviceUrl,
+    max_requests_per_second: maxRequestsPerSecond,
+  };
+  // JSON is YAML. A customer a line, as a script would write them.
+  const lines = [
+    `service: ${JSON.stringify(service)}`,
+    `defaults: ${JSON.stringify({ timezone, day_starts_at: '04:00' })}`,
+    'customers:',
+    ...Array.from({ length: customers }, (_, i) => `- ${JSON.stringify(customer(i, settings))}`),
+  ];
+  const file = join(folder, 'config.yaml');
+  writeFileSync(file, `${lines.join('\n')}\n`);
+  return file;
+}
+
+function customer(i: number, { smallestCapacity = 100, branches = 0 }: ConfigurationSettings) {
+  const number = String(i).padStart(5, '0');
+  const capacity = smallestCapacity + (i % 9) * 50;
+  const named = Array.from({ length: branches }, (_, at) => [
+    at + 1,
+    { name: `Branch ${at + 1}`, capacity },
+  ]);
+  return {
+    name: `library-${number}`,
+    client_id: `client-${number}`,
+    client_secret: `secret-${number}`,
+    ...(branches === 0
+      ? { capacity }
+      : { breakdowns: ['branch'], branches: Object.fromEntries(named) }),
+    opening_hours: HOURS[i % HOURS.length],
+    holidays: 'dk',
+    labels: { region: 'north' },
+  };
+}
+
+/** Returns a zone where it is about two in the afternoon: the day has ten hours behind it, whenever the bench runs. */
+export function afternoonZone(): string {
+  const hours = 14 - new Date().getUTCHours();
+  // These names have the opposite sign.
+  return `Etc/GMT${hours < 0 ? '+' : '-'}${Math.abs(hours)}`;
+}
 
 /** Of one wait for values. */
 const MAX_SECONDS = 1_800;

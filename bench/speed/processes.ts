@@ -8,9 +8,6 @@ import { fileURLToPath } from 'node:url';
 
 const COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/bench', import.meta.url));
 
-/** Characters of output: the end of it says why a program has ended. */
-const MAX_KEPT_CHARACTERS = 16_000;
-
 /** How the exporter is started (package.json, Dockerfile). */
 export const HEAP_FLAGS = ['--max-semi-space-size=16'];
 
@@ -25,9 +22,7 @@ export class Program {
       env: { ...process.env, NODE_COMPILE_CACHE: COMPILE_CACHE },
     });
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text: string) => {
-        this.#output = (this.#output + text).slice(-MAX_KEPT_CHARACTERS);
-      });
+      stream?.setEncoding('utf8').on('data', (text: string) => (this.#output += text));
     }
     this.#child.on('error', (error) => (this.#output += String(error)));
   }

@@ -19,14 +19,14 @@ const AMOUNTS: Readonly<Record<Endpoint, Readonly<Record<string, readonly number
   login: { value: [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1] },
 };
 
-/** Returns the body of a response to a data request, of the minutes that are over at `nowMs`. */
-export type Respond = (endpoint: Endpoint, query: URLSearchParams, nowMs: number) => Buffer;
-
-/** Who passes in a minute passes the doors of one of the `branches`. */
-export function createResponses(zone: Zone, branches = 1): Respond {
+/**
+ * Returns what makes the body of a response, of the minutes that are over at `nowMs`. Who passes in a minute passes the
+ * doors of one of the `branches`.
+ */
+export function createResponses(zone: Zone, branches: number) {
   const kept = new Map<string, Buffer>();
   let keptAtMinute = -1;
-  return (endpoint, query, nowMs) => {
+  return (endpoint: Endpoint, query: URLSearchParams, nowMs: number): Buffer => {
     const minute = Math.floor(nowMs / MINUTE_MS);
     if (minute !== keptAtMinute) {
       kept.clear();
@@ -92,10 +92,4 @@ function sumsBy(
 function draw(minute: number, salt: number): number {
   const mixed = Math.imul(minute ^ Math.imul(salt + 1, 0x9e3779b1), 0x85ebca6b);
   return Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35) >>> 28;
-}
-
-/** Returns the response to a request for a token. */
-export function tokenResponse(): Buffer {
-  const token = { access_token: 'token', expires_in: 3_600, token_type: 'Bearer' };
-  return Buffer.from(JSON.stringify(token));
 }

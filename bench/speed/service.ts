@@ -11,13 +11,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { MINUTE_MS } from '../../src/base/duration.ts';
 import { listen } from '../../src/base/listen.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
-import { createResponses, tokenResponse } from './responses.ts';
+import { createResponses } from './responses.ts';
 
 /** One poll in so many has a response in another aggregation, so that a baseline is read again. */
 const BASELINE_EVERY = 60;
 /** Not while first polls are measured: one that gets another aggregation fails. */
 const FIRST_POLLS_MS = 5 * MINUTE_MS;
 const KEPT_RESPONSES = 10_000;
+const TOKEN = Buffer.from('{"access_token":"token","expires_in":3600,"token_type":"Bearer"}');
 
 const [timezone = 'UTC', responseMs = '0', branches = '1'] = process.argv.slice(2);
 const respond = createResponses(new Zone(timezone), Number(branches));
@@ -37,7 +38,7 @@ const server = createServer({ keepAliveTimeout: 120_000 }, (request, response) =
   }
   requests += 1;
   if (pathname === '/connect/token') {
-    return void sendLater(response, tokenResponse());
+    return void sendLater(response, TOKEN);
   }
   const isPoll = searchParams.get('aggregation') === 'minute' && !searchParams.has('to');
   if (isPoll && performance.now() > FIRST_POLLS_MS && requests % BASELINE_EVERY === 0) {

@@ -1,7 +1,4 @@
-/**
- * The peer of the start: loads the libraries that the daemon loads, parses its file and listens. Run as
- * `start-peer.ts FILE`.
- */
+/** `start-peer.ts FILE`: loads the libraries that the daemon loads, parses its file and listens. */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 

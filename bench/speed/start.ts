@@ -1,19 +1,22 @@
-/** How long the daemon takes from its start until it listens, beside the libraries that it loads. */
-import { afternoonZone, temporaryFolder, writeConfiguration } from './configuration.ts';
-import { startDaemon } from './daemon.ts';
-import { medianOf, progress, ratioBar } from './measured.ts';
-import type { Measured } from './measured.ts';
+/** From a start until it listens, beside the libraries that are loaded; and until all customers have their values. */
+import {
+  afternoonZone,
+  secondsUntilAll,
+  startDaemon,
+  startPolledDaemon,
+  temporaryFolder,
+  writeConfiguration,
+} from './daemon.ts';
+import { barOf, medianOf, progress, ratioBar } from '../table.ts';
+import type { Measured } from '../table.ts';
 import { Program } from './processes.ts';
-
-/** How many customers, and how often. */
-const STARTS = [
-  { customers: 1, times: 9 },
-  { customers: 10_000, times: 5 },
-];
 
 export async function measureStart(): Promise<readonly Measured[]> {
   const rows: Measured[] = [];
-  for (const { customers, times } of STARTS) {
+  for (const [customers, times] of [
+    [1, 9],
+    [10_000, 5],
+  ] as const) {
     using folder = temporaryFolder();
     const file = writeConfiguration(folder.path, {
       customers,
@@ -45,4 +48,33 @@ async function startOnce(start: () => Program): Promise<number> {
     // As it is stopped in use: only then does it keep what it has compiled.
     await program.stop('SIGTERM');
   }
+}
+
+const RESPONSE_MS = 100;
+/** Each customer has one series of each, once it has all values but the estimate. */
+const FAMILIES = [
+  'library_people_entered_total',
+  'library_people_entered_today',
+  'library_occupancy_people',
+  'library_logins_total',
+  'library_logins_today',
+];
+
+/** With the limits that are used by default. */
+export async function measureFirstValues(): Promise<readonly Measured[]> {
+  const rows: Measured[] = [];
+  for (const [customers, limitSeconds] of [
+    [300, 30],
+    [1_000, 90],
+  ] as const) {
+    const polled = await startPolledDaemon({ customers, responseMs: RESPONSE_MS });
+    try {
+      const seconds = await secondsUntilAll(polled, FAMILIES, customers, 250);
+      const bar = `All values of ${customers} customers after a start, responses in ${RESPONSE_MS} ms, no limit configured`;
+      rows.push(barOf(bar, seconds, `.1 s, ${await polled.requests()} requests`, limitSeconds));
+    } finally {
+      await polled.stop();
+    }
+  }
+  return rows;
 }
