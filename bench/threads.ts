@@ -3,10 +3,7 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 
-/**
- * Sends each task to a thread that runs a file, and returns their replies, in any order. The file answers each
- * message with one.
- */
+/** Sends each task to a thread that runs a file, which answers with one message. Returns these in any order. */
 export async function runInThreads<Task, Reply>(
   file: URL,
   tasks: readonly Task[],

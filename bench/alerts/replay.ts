@@ -8,17 +8,14 @@ import { HOUR_MS } from '../../src/base/duration.ts';
 import { HISTORY_DAYS } from '../../src/counting/occupancy/door-model.ts';
 import { alignTable, writeResult } from '../table.ts';
 import { runInThreads } from '../threads.ts';
-import { DAYS } from './libraries.ts';
+import { ALERTS, DAYS, FAULTS, SCENARIOS, YEAR } from './libraries.ts';
 import type { Job, Replayed } from './replay-part.ts';
-import { ALERTS, FAULTS, SCENARIOS, YEAR } from './scenarios.ts';
 
 const FIRST_SEED = 7;
 /** Visitors a day from which a size begins. */
 const SIZES = { 'below 30': 0, '30 to 300': 30, 'above 300': 300 };
 const SIZE_NAMES = Object.keys(SIZES);
-const COST_TITLES = 'delay: median, 90 %, visitors missed: median, 90 %, within an open day'.split(
-  ', ',
-);
+const COST_TITLES = ['delay: median', '90 %', 'visitors missed: median', '90 %'];
 const NAMES = SCENARIOS.map(({ name }) => name);
 
 const { values: flags } = parseArgs({
@@ -50,10 +47,7 @@ function report(): string {
       `${copies.length} copies with a fault.`,
     alignTable([
       [`false alarms per library and year, ${SIZE_NAMES.join(' / ')} visitors a day`, ...ALERTS],
-      falseAlarms(YEAR.name),
-      falseAlarms(YEAR.name, 'the first four weeks'),
-      ...NAMES.slice(1).map((name) => falseAlarms(name)),
-      ['in all copies, by other faults', ...ALERTS.map((alert) => byOtherFaults(alert, copies))],
+      ...NAMES.map(falseAlarms),
     ]),
     alignTable([
       ['fault: alert', 'visitors a day', 'found', ...COST_TITLES],
@@ -62,20 +56,18 @@ function report(): string {
   ].join('\n\n');
 }
 
-/** The rates of each alert by size, once four weeks are known; or with a title, before. */
-function falseAlarms(name: string, title?: string): readonly string[] {
-  const years = (title === undefined ? DAYS - HISTORY_DAYS : HISTORY_DAYS) / 365;
+/** The rates of each alert by size, once four weeks are known. */
+function falseAlarms(name: string): readonly string[] {
+  const years = (DAYS - HISTORY_DAYS) / 365;
   function rateOf(alert: string, size: string): string {
     const some = librariesOf(name, undefined, size);
     const alarms = some.flatMap(({ firings, faultMs }) =>
-      firings
-        .filter((one) => one.alert === alert)
-        .filter((one) => (title === undefined ? one.toMs >= faultMs : one.fromMs < faultMs)),
+      firings.filter((one) => one.alert === alert && one.toMs >= faultMs),
     );
     return some.length === 0 ? '-' : (alarms.length / some.length / years).toFixed(2);
   }
   return [
-    title ?? name,
+    name,
     ...ALERTS.map((alert) => SIZE_NAMES.map((size) => rateOf(alert, size)).join(' / ')),
   ];
 }
@@ -85,15 +77,6 @@ function librariesOf(name: string, fault: string | undefined, size: string): rea
   return all.filter(
     (one) => Object.entries(SIZES).findLast(([, from]) => one.visitsPerDay >= from)?.[0] === size,
   );
-}
-
-function byOtherFaults(alert: string, copies: readonly Replayed[]): string {
-  const firings = copies.flatMap(({ fault = '', faultMs, firings: all }) => {
-    const [, finds = '', fires = []] = FAULTS[fault] ?? [];
-    const others = all.filter((one) => one.alert === alert && one.toMs >= faultMs);
-    return [finds, ...fires].includes(alert) ? [] : others;
-  });
-  return String(firings.length);
 }
 
 /** A row for each size. */
@@ -109,7 +92,6 @@ function delays(name: string, fault: string): readonly (readonly string[])[] {
       `${hours.filter((one) => one < Infinity).length} of ${some.length}`,
       ...[0.5, 0.9].map((share) => quantile(hours, share, 1, ' h')),
       ...[0.5, 0.9].map((share) => quantile(missed, share, 0, '')),
-      String(some.filter(({ cost }) => cost && cost.openMs <= cost.openMsOfDay).length),
     ];
     return some.length === 0 ? [] : [cells];
   });

@@ -64,7 +64,7 @@ export function drawPoisson(random: Random, mean: number): number {
 }
 
 /** Draws a number from the standard normal distribution. */
-export function drawNormal(random: Random): number {
+function drawNormal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
 }
 

@@ -1,8 +1,9 @@
 /** The exporter behind nginx with TLS and a path, as docs/operations.md says, and one tenant's part. */
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { freePort } from '../../bench/free-port.ts';
+import { listen } from '../../src/base/listen.ts';
 import { launch } from '../acceptance/daemon.ts';
 import { Exposition } from '../acceptance/exposition.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
@@ -23,7 +24,10 @@ let proxy: string;
 const servers: Prometheus[] = [];
 
 beforeAll(async () => {
-  proxy = `https://127.0.0.1:${await freePort()}`;
+  // nginx cannot pick a port.
+  const placeholder = createServer();
+  proxy = `https://${await listen(placeholder, { host: '127.0.0.1', port: 0 })}`;
+  placeholder.close();
   exporters = await startExporters([`--web.external-url=${proxy}/library`]);
   const { workspace, daemons } = exporters;
   const server = makeCertificate({ name: 'proxy', hosts: ['127.0.0.1'], issuer: authority });

@@ -82,7 +82,7 @@ export interface BranchTask {
 const SETTLE_MINUTES = 5;
 
 /** Returns the number of windows that are finished at an instant: by the time alone, not by polls. */
-export function finishedWindows(branchDay: BranchDay, endMs: number): number {
+function finishedWindows(branchDay: BranchDay, endMs: number): number {
   const minutes = Math.ceil((endMs - branchDay.day.startMs) / MINUTE_MS) - SETTLE_MINUTES;
   const finished = Math.floor((minutes * MINUTE_MS) / branchDay.stepMs);
   return Math.min(Math.max(0, finished), windowsOf(branchDay));

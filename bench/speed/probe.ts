@@ -6,27 +6,19 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { READINGS } from '../../src/polling/reading.ts';
 
-export interface LoopDelay {
-  readonly longestMs: number;
-}
-
-const RESOLUTION_MS = 5;
-
 /** Leaves time for polls. */
 const HURRIED_GAP_MS = 15;
 
-const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+const delay = monitorEventLoopDelay({ resolution: 5 });
 delay.enable();
 process.on('message', (message) => {
   if (message === 'hurry') {
     Object.assign(READINGS.past, { gapMs: HURRIED_GAP_MS });
   }
-  if (message !== 'report' && message !== 'hurry') {
-    return;
+  if (message === 'report' || message === 'hurry') {
+    process.send?.(delay.max / 1e6);
+    delay.reset();
   }
-  const report: LoopDelay = { longestMs: delay.max / 1e6 };
-  delay.reset();
-  process.send?.(report);
 });
 // It must not keep the process alive.
 process.channel?.unref();
