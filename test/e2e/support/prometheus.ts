@@ -47,14 +47,12 @@ interface PrometheusOptions {
   readonly storage?: string;
   /** Further sections of its configuration. */
   readonly config?: object;
-  /** Further flags. */
-  readonly flags?: readonly string[];
 }
 
 /** `targets` are host and port, by the name of their job; each is scraped every second. */
 export async function startPrometheus(
   targets: Readonly<Record<string, string>>,
-  { blocks, storage, config: sections = {}, flags = [] }: PrometheusOptions = {},
+  { blocks, storage, config: sections = {} }: PrometheusOptions = {},
 ): Promise<Prometheus> {
   const program = debianProgram('/usr/bin/prometheus');
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'));
@@ -79,7 +77,6 @@ export async function startPrometheus(
       `--storage.tsdb.path=${data}`,
       '--storage.tsdb.retention.time=10y',
       '--web.listen-address=127.0.0.1:0',
-      ...flags,
     ],
     folder,
     /Server is ready/,
