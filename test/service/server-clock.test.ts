@@ -112,6 +112,7 @@ test.for([
   [0, 7 * HOUR_MS, /they differ by more than 6 h$/],
   [7 * HOUR_MS, 0, /they differ by more than 6 h$/],
   [-2 * MINUTE_MS, 0, /a counter last rose at/],
+  [-MINUTE_MS, 0, /^response$/],
 ] as const)(
   'a question by a clock that is %i ms ahead, and %i once the response is there, ends with %s',
   async ([askedMs, respondedMs, outcome]) => {
