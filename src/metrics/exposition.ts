@@ -4,8 +4,8 @@
  * A customer's lines are rendered when it changed or its values expired, and kept. Blocks of customers join
  * them by family, and compress each family for as long as it does not change. This is for speed alone:
  * rendering 10,000 customers takes 400 ms, and compressing their text 70 ms; joining the compressed blocks
- * takes 13 ms (bench/speed/traffic.ts). zlib does all the work. One gzip member per chunk would be simpler, but
- * curl fails at the second one.
+ * takes 13 ms; bench/speed/traffic.ts measures scrapes as a whole. zlib does all the work. One gzip member per chunk
+ * would be simpler, but curl fails at the second one.
  */
 import { constants, crc32, deflateRawSync } from 'node:zlib';
 import { nextTurn } from '../base/clock.ts';
