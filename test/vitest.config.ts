@@ -5,9 +5,9 @@ import type { TestSpecification } from 'vitest/node';
 
 /** Folders of tests by project. `npm run test:unit` runs the first one, which starts no exporter. */
 export const PROJECTS = {
-  unit: 'base,config,counting,metrics,polling,report,service,simulator,storage,web',
+  unit: 'base,config,counting,metrics,polling,report,service,storage,web',
   process: 'acceptance,backfill,cli,daemon',
-  simulation: 'simulation',
+  simulation: 'simulation,simulator',
   repository: 'docs,grafana,package,prometheus',
 } as const;
 
@@ -30,6 +30,10 @@ export default defineConfig({
         include: [`test/{${folders},-}/**/*.test.ts`],
         // Waits for states end by their own limits; this one only stops a test that never ends.
         testTimeout: 300_000,
+        // These tests change nothing that others see, so files share what is loaded.
+        isolate: name !== 'unit',
+        // Nearly all objects are short-lived: collecting them less often saves a fifth of the time.
+        execArgv: ['--max-semi-space-size=64'],
       },
     })),
     // Many tests wait for a process or a clock, so more files than cores run well together.

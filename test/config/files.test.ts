@@ -218,13 +218,13 @@ describe('customer_files', () => {
     expect(await problemsOf({ 'config.yaml': config('none/*.yaml') })).toContain(
       `${place}, got none`,
     );
-    const patterns = Array<string>(10).fill('many/**/0').join('", "');
+    const patterns = Array<string>(100).fill('many/**/0').join('", "');
     const folder = await folderOf({ 'config.yaml': config(patterns), 'many/0': '[]' });
     await Promise.all(
-      Array.from({ length: 10_001 }, (_, i) => symlink('0', join(folder, 'many', `x${i}`))),
+      Array.from({ length: 1_001 }, (_, i) => symlink('0', join(folder, 'many', `x${i}`))),
     );
     await expect(loadConfig({ path: join(folder, 'config.yaml'), env: {} })).rejects.toThrow(
-      'customer_files[9]: expected 1 to 100000 files, got more',
+      'customer_files[99]: expected 1 to 100000 files, got more',
     );
   });
 });

@@ -22,9 +22,10 @@ test.for([
   'the default limit on requests is %s',
   async ([, count, sections, breakdowns, expected]) => {
     const service = { base_url: 'https://data.test', auth_url: 'https://identity.test' };
-    const customer = { client_id: 'c', client_secret: 'hunter2hunter2', timezone: 'Europe/Oslo' };
+    const customer = { client_secret: 'hunter2hunter2', timezone: 'Europe/Oslo' };
     const customers = Array.from({ length: count }, (_, i) => ({
       name: `c${i}`,
+      client_id: `c${i}`,
       breakdowns,
       ...customer,
     }));

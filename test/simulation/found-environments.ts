@@ -95,24 +95,6 @@ export const FOUND_ENVIRONMENTS: Readonly<Record<string, Environment>> = {
     reconcileIntervalMs: 4 * HOUR_MS,
     maxDelayMs: 50,
   },
-  // Requests for the order of minutes used up the limit each minute, and every poll of logins failed.
-  'a rate limit used up by requests for the order of minutes': {
-    ...PLAIN,
-    seed: 20554,
-    conventions: {
-      ...plainConventions,
-      deviceClocks: { share: 0.1, aheadMs: 30 * 24 * HOUR_MS },
-      forced: { above: 'rows', limit: 20 },
-      rateLimit: { requests: 20, perMs: 10_000, retryAfter: 'date' },
-    },
-    timezone: 'America/New_York',
-    visitsPerDay: [300, 30],
-    alwaysOpen: true,
-    startMs: Date.UTC(2026, 9, 24, 23),
-    days: 0.1,
-    intervalMs: MINUTE_MS,
-    exporters: 2,
-  },
   // The branch was listed with 0 before it counted anybody, and had no gauges until the next day.
   'a branch that is listed before anybody was counted there': {
     ...PLAIN,

@@ -21,12 +21,15 @@ function isOpen({ timezone, opening }: Library, nowMs: number): boolean {
 
 describe('the five customers of the demo', () => {
   // In summer, and while some of the zones have changed their clocks and others not yet.
-  test.each(['2026-03-23T00:00:00Z', '2026-07-06T00:00:00Z'])(
-    'have two busy libraries and an open one with a dead door in every hour of the week from %s',
-    (start) => {
+  test.each([
+    ['even', '2026-03-23T00:00:00Z'],
+    ['odd', '2026-07-06T01:00:00Z'],
+  ])(
+    'have two busy libraries and an open one with a dead door in the %s hours of the week from %s',
+    (_, start) => {
       const startMs = Date.parse(start);
       const service = serviceAt(startMs);
-      for (let hour = 0; hour < 7 * 24; hour++) {
+      for (let hour = 0; hour < 7 * 24; hour += 2) {
         const nowMs = startMs + hour * HOUR_MS + 20 * 60_000;
         const open = service.customers.filter(({ library }) => isOpen(library, nowMs));
         const busy = open.filter(

@@ -7,6 +7,8 @@ const anyNumber = fc.oneof(
   fc.nat(),
 );
 const anyValue = fc.oneof(anyNumber, fc.jsonValue({ maxDepth: 2 }));
+/** Made once: it takes long. */
+const anyText = fc.string({ maxLength: 4, unit: 'binary' });
 
 /** Returns texts that a file of `text` may have become. */
 export function damaged(text: string): fc.Arbitrary<string> {
@@ -14,7 +16,7 @@ export function damaged(text: string): fc.Arbitrary<string> {
   return fc.oneof(
     place.map((length) => text.slice(0, length)),
     fc
-      .tuple(place, fc.nat(40), fc.string({ maxLength: 4, unit: 'binary' }))
+      .tuple(place, fc.nat(40), anyText)
       .map(([at, removed, added]) => text.slice(0, at) + added + text.slice(at + removed)),
     fc.tuple(fc.nat(), anyNumber).map(([nth, number]) => replaceNth(text, /-?\d+/g, nth, number)),
     fc

@@ -398,6 +398,6 @@ test('sums are those of the service and past days those of a process without fau
         }
       },
     ),
-    { numRuns: 20 },
+    { numRuns: 10 },
   );
 });

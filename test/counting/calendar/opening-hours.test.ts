@@ -325,9 +325,9 @@ test('any words are hours that say when they are open at any instant, or an erro
         }
       },
     ),
-    { seed: 46, numRuns: 500 },
+    { seed: 46, numRuns: 200 },
   );
-  expect(valid).toBeGreaterThan(50);
+  expect(valid).toBeGreaterThan(20);
 });
 
 test('the list of holiday regions is that of the opening_hours library', () => {
