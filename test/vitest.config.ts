@@ -28,10 +28,11 @@ export default defineConfig({
         name,
         root: fileURLToPath(new URL('..', import.meta.url)),
         include: [`test/{${folders},-}/**/*.test.ts`],
-        // Waits for states end by their own limits; this one only stops a test that never ends.
+        // Waits for states end by their own limits; these only stop a test that never ends.
         testTimeout: 300_000,
-        // These tests change nothing that others see, so files share what is loaded.
-        isolate: name !== 'unit',
+        hookTimeout: 300_000,
+        // No test changes anything that others see, so files share what is loaded.
+        isolate: false,
         // Nearly all objects are short-lived: collecting them less often saves a fifth of the time.
         execArgv: ['--max-semi-space-size=64'],
       },

@@ -192,5 +192,5 @@ export function objectsOf(text: string): readonly Readonly<Record<string, unknow
 
 /** Repeats the assertions until they hold; their last failure is the test's. */
 export async function eventually(assertions: () => void | Promise<void>): Promise<void> {
-  await vi.waitFor(assertions, { timeout: 60_000, interval: 100 });
+  await vi.waitFor(assertions, { timeout: 60_000, interval: 250 });
 }

@@ -5,7 +5,7 @@
  */
 import { strict as assert } from 'node:assert';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, vi } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import { flagsFor, launch, Workspace } from './daemon.ts';
 import type { Daemon, Settings } from './daemon.ts';
 import { fillHistory } from './expected.ts';
@@ -15,9 +15,6 @@ import { LedgerService } from './ledger-service.ts';
 import type { ServiceCustomer } from './ledger-service.ts';
 import type { Conventions } from './ledger.ts';
 import { afternoonZone } from './local-time.ts';
-
-// Tests wait for states, not for times: these limits only end what never happens.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 /** They survive the process. Every customer has counts, so its totals are 0 in a new period only. */
 const COUNTER_OF_PERIOD =
@@ -118,7 +115,7 @@ export class Harness {
       } catch (error) {
         this.#violations.push(`a scrape failed: ${String(error)}`);
       }
-      await sleep(200);
+      await sleep(500);
     }
   }
 

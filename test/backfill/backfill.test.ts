@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
 import { Calendar } from '../../src/counting/calendar/calendar.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import { SECRET } from '../cli/simulated-environment.ts';
@@ -14,8 +14,6 @@ import type { FixtureOptions } from './fixture.ts';
 
 const ENTERED = 'library_people_entered_total';
 const RANGE = ['--from=2026-10-29T04:00', '--to=2026-11-03T12:00'];
-
-vi.setConfig({ testTimeout: 120_000 });
 
 let fixture: BackfillFixture;
 
