@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
+import type { PollingClient } from '../../src/service/types.ts';
 import { customerNamed, ESTIMATED } from '../support/polled.ts';
 import { SimulatedPeople } from '../support/simulated-people.ts';
-import { MINUTE_MS, SchedulerFixture } from './fixture.ts';
+import { hang, MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
 const HOUR_MS = 60 * MINUTE_MS;
 /** 04:00 in Copenhagen. */
@@ -144,6 +145,29 @@ test('the past waits for the first poll of a customer that a reload added', asyn
   await clock.advance(MINUTE_MS);
   expect(readings).toEqual([2]);
   expect(requests.find(({ customer }) => customer === 'slow')?.atMs).toBe(90_000);
+});
+
+test.each<[string, (fixture: SchedulerFixture) => unknown]>([
+  ['with its customer', ({ scheduler }) => scheduler.setCustomers([])],
+  ['at the stop', ({ scheduler }) => void scheduler.stop()],
+])('a past that hangs is dropped %s', async (_, end) => {
+  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
+  const hanging: AbortSignal[] = [];
+  const { customer, client } = estimated(fixture, () => {});
+  const query: PollingClient['query'] = (question, signal, ...rest) => {
+    // Polls have no end.
+    if (question.to === undefined) {
+      return client.query(question, signal, ...rest);
+    }
+    hanging.push(signal);
+    return hang(question, signal);
+  };
+  const polled = { customer, client: { ...client, query } };
+  await fixture.run([polled], 2_000);
+  expect(hanging.map(({ aborted }) => aborted)).toEqual([false]);
+  end(fixture);
+  expect(hanging.map(({ aborted }) => aborted)).toEqual([true]);
+  expect(fixture.lines).toEqual([]);
 });
 
 test('the pasts of several customers begin one by one', async () => {
