@@ -87,6 +87,18 @@ describe('the windows of branches', () => {
     expect(requests.length).toBeLessThan(4 + 12 + 5);
   });
 
+  test('are shown once all are read, before the next poll', async () => {
+    const changedMs: number[] = [];
+    await using fixture = new SchedulerFixture({
+      startMs: DAY_START_MS + 7 * HOUR_MS,
+      observer: { pollEnded() {}, changed: () => changedMs.push(fixture.clock.monotonicMs()) },
+    });
+    const { polled, requests } = polledByBranch(fixture, () => {}, 0);
+    await fixture.run([polled], 0.9 * MINUTE_MS);
+    expect(requests.length).toBeGreaterThan(5);
+    expect(changedMs).toEqual([0, 1_000 * (requests.length - 1)]);
+  });
+
   test('that fail are requested again, less and less often, and no poll fails', async () => {
     await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 7 * HOUR_MS });
     const { clock } = fixture;
