@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
-import type { PollingClient } from '../../src/service/types.ts';
 import { customerNamed, ESTIMATED } from '../support/polled.ts';
 import { SimulatedPeople } from '../support/simulated-people.ts';
 import { hang, MINUTE_MS, SchedulerFixture } from './fixture.ts';
@@ -154,15 +153,20 @@ test.each<[string, (fixture: SchedulerFixture) => unknown]>([
   await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
   const hanging: AbortSignal[] = [];
   const { customer, client } = estimated(fixture, () => {});
-  const query: PollingClient['query'] = (question, signal, ...rest) => {
-    // Polls have no end.
-    if (question.to === undefined) {
-      return client.query(question, signal, ...rest);
-    }
-    hanging.push(signal);
-    return hang(question, signal);
+  const polled: PolledCustomer = {
+    customer,
+    client: {
+      page: (...question) => client.page(...question),
+      query(question, signal, ...rest) {
+        // Polls have no end.
+        if (question.to === undefined) {
+          return client.query(question, signal, ...rest);
+        }
+        hanging.push(signal);
+        return hang(question, signal);
+      },
+    },
   };
-  const polled = { customer, client: { ...client, query } };
   await fixture.run([polled], 2_000);
   expect(hanging.map(({ aborted }) => aborted)).toEqual([false]);
   end(fixture);

@@ -60,9 +60,7 @@ test.each<[string, Partial<typeof POLL>, number | undefined]>([
   ['not there', {}, undefined],
 ])('the newest minute is %s', (_, poll, hours) => {
   const note = noteOf(poll);
-  expect(note).toEqual(
-    hours === undefined ? undefined : { kind: 'keys_off_clock', key: expect.anything(), hours },
-  );
+  expect(note?.kind === 'keys_off_clock' ? note.hours : note).toBe(hours);
 });
 
 test.each<[string, Partial<typeof POLL>, string | undefined]>([
