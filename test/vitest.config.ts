@@ -11,7 +11,7 @@ export const PROJECTS = {
   repository: 'docs,grafana,package,prometheus',
 } as const;
 
-/** It takes more than a minute. Last, it would run with idle workers beside it. */
+/** It takes longest: at the end, it would run with idle workers beside it. */
 class SimulationFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
