@@ -37,6 +37,6 @@ for (let learned = 0; learned < 2; await sleep(5_000)) {
   const text = await (await fetch(`${demo.url}/metrics`)).text();
   learned = text.match(/^library_door_count_ratio\{.*branch=/gm)?.length ?? 0;
 }
-await take(demo.url, 'status-page.png', 1_280, 1_090);
+await take(demo.url, 'status-page.png', 1_280, 1_115);
 await browser.close();
 await demo.stop();
