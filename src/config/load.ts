@@ -14,7 +14,7 @@ import type { LoadResult } from './reader.ts';
 import { createConfigSchema, createCustomerSchema } from './schema.ts';
 import type { ConfigFile, CustomerEntry } from './schema.ts';
 import type { BranchConfig, Config, CustomerConfig, PollingConfig } from './types.ts';
-import { milliseconds } from './values.ts';
+import { isMapping, milliseconds } from './values.ts';
 import { loadWebConfig } from './web.ts';
 import type { Path, Place, YamlFile } from './yaml-file.ts';
 
@@ -104,7 +104,8 @@ export async function readFiles({ path, env }: ReadOptions) {
     placed.push(...(customer === undefined ? [] : [{ ...place, values: customer, secret }]));
   }
   const ca = await reader.readNamed(main, ['service', 'ca_file'], parseCertificates);
-  checkTogether(main, values, places, placed);
+  const polling = schema.shape.polling.safeParse(main.valueAt(['polling'])).data;
+  checkTogether(main, polling, places, placed);
   if (values?.service.proxy_url?.includes('@') === true) {
     main.warnOfSecrets(['service', 'proxy_url'], 'a secret');
   }
@@ -142,10 +143,11 @@ async function readFilesInThread(options: ReadOptions): Promise<ConfigFiles> {
 /** Reports names that are used twice, missing time zones, and too low a limit on requests. */
 function checkTogether(
   main: YamlFile,
-  values: ConfigFile | undefined,
+  polling: ConfigFile['polling'] | undefined,
   places: readonly Place[],
   placed: readonly PlacedCustomer[],
 ): void {
+  const defaultTimezone = main.valueAt(['defaults', 'timezone']);
   const names = new Set<string>();
   for (const { file, path } of places) {
     const value = file.valueAt([...path, 'name']);
@@ -154,17 +156,15 @@ function checkTogether(
       file.add([...path, 'name'], 'expected a unique name, got that of another customer');
     }
     names.add(name);
-  }
-  const timezone = main.valueAt(['defaults', 'timezone']);
-  for (const { file, path, values: customer } of placed) {
-    if ((customer.timezone ?? timezone) === undefined) {
+    const timezone = file.valueAt([...path, 'timezone']) ?? defaultTimezone;
+    if (timezone === undefined && isMapping(file.valueAt(path))) {
       const message = 'expected an IANA time zone, here or in defaults, got nothing';
       file.add([...path, 'timezone'], message);
     }
   }
   const customers = placed.map((one) => one.values);
-  const needed = values ? requestsPerSecond(pollingOf(values), customers) : 0;
-  if (needed > (values?.service.max_requests_per_second ?? Infinity)) {
+  const needed = polling ? requestsPerSecond(pollingOf({ polling }), customers) : 0;
+  if (needed > Number(main.valueAt(['service', 'max_requests_per_second']))) {
     const least = Math.ceil(needed * 100) / 100;
     const message = `expected at least ${least}, which the customers need, got less`;
     main.add(['service', 'max_requests_per_second'], message);

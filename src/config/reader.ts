@@ -9,7 +9,7 @@ import { readTextFile } from '../base/files.ts';
 import type { FileContent } from '../base/files.ts';
 import { EXPOSED, isExposed, MAX_SECRET_BYTES } from './credentials.ts';
 import { ProblemFormatter } from './problems.ts';
-import { FOUND, isPath } from './values.ts';
+import { FOUND, isMapping, isPath } from './values.ts';
 import { YamlFile } from './yaml-file.ts';
 import type { Path, Place, Problem } from './yaml-file.ts';
 
@@ -189,8 +189,9 @@ function unknownKey(key: string, keys: string): string {
 }
 
 function typeOf(value: unknown): string {
-  if (typeof value === 'object' && value !== null) {
-    return Array.isArray(value) ? 'a list' : 'a mapping';
+  if (isMapping(value)) {
+    return 'a mapping';
   }
-  return value === undefined ? 'nothing' : value === null ? 'an empty value' : 'a string';
+  const others = value === null ? 'an empty value' : 'a string';
+  return value === undefined ? 'nothing' : Array.isArray(value) ? 'a list' : others;
 }

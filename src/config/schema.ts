@@ -8,14 +8,19 @@ import { BREAKDOWNS, KEY_TIMES, MINUTE_STREAMS, REQUEST_TIMES } from '../base/mo
 import { createOpeningHoursParser } from '../counting/calendar/opening-hours.ts';
 import * as type from './values.ts';
 
-const RESERVED_LABELS: readonly string[] = ['customer', 'timezone', 'job', 'instance'];
+/** Those of the series that has the labels, and of Prometheus. */
+const RESERVED_LABELS = ['customer', 'branch', 'name', 'timezone', 'job', 'instance'];
 const HOURS_SYNTAX =
   "expected OpenStreetMap's syntax, with ; between rules, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00";
 
 type Rules = z.core.$RefinementCtx;
 
+/** Rules of several keys are checked after any other problem. Each asks whether its own values are valid. */
+const ALWAYS = { when: () => true };
+
 export type ConfigFile = z.output<ReturnType<typeof createConfigSchema>>;
 export type CustomerEntry = z.output<ReturnType<typeof customerKeys>>;
+type Branch = CustomerEntry['branches'][string];
 
 /** Returns the schema of the configuration file, but for its customers. */
 export function createConfigSchema() {
@@ -35,12 +40,11 @@ export function createConfigSchema() {
     })
     .superRefine((values, rules) => {
       for (const key of ['base_url', 'auth_url'] as const) {
-        const isPlain = values[key].startsWith('http:') && !isLoopback(values[key]);
-        if (isPlain && !values.allow_insecure) {
+        if (isValid(rules, key) && isPlain(values[key]) && values.allow_insecure !== true) {
           add(rules, [key], 'must use https (or set allow_insecure: true)');
         }
       }
-    });
+    }, ALWAYS);
   const polling = type
     .section('a mapping with interval', {
       interval: type.duration('1s', '1d', '60s'),
@@ -48,10 +52,12 @@ export function createConfigSchema() {
       breakdown_interval: type.duration('1s', '1d', '5m'),
     })
     .superRefine((values, rules) => {
-      if (type.milliseconds(values.reconcile_interval) < type.milliseconds(values.interval)) {
+      const { interval, reconcile_interval: reconcile } = values;
+      const isLess = type.milliseconds(reconcile) < type.milliseconds(interval);
+      if (areValid(rules, 'interval', 'reconcile_interval') && isLess) {
         add(rules, ['reconcile_interval'], 'expected at least interval, got less');
       }
-    });
+    }, ALWAYS);
   const defaults = type.section('a mapping with timezone', {
     timezone: type.timezone().optional(),
     day_starts_at: type.timeOfDay().default('04:00'),
@@ -74,9 +80,7 @@ export function createCustomerSchema() {
   return customerKeys().superRefine((customer, rules) => {
     function checkHours(path: string[], hours = '24/7', holidays?: string): boolean {
       try {
-        if (holidays === undefined || type.isHolidayRegion(holidays)) {
-          parse(hours, holidays);
-        }
+        parse(hours, holidays);
         return true;
       } catch (error) {
         // The message may quote the hours.
@@ -84,37 +88,47 @@ export function createCustomerSchema() {
         return false;
       }
     }
-    const { breakdowns } = customer;
-    const branches = Object.entries(customer.branches);
-    const isByBranch = breakdowns.includes('branch');
+    /** Returns any region in place of one that is wrong, so that only that is a problem. */
+    function holidaysOf(site: CustomerEntry | Branch, ...path: string[]): string | undefined {
+      return isValid(rules, ...path, 'holidays') ? site.holidays : 'dk';
+    }
     const isInline = customer.client_secret !== undefined;
-    if (isInline === (customer.client_secret_file !== undefined)) {
+    const isUndecided = isInline === (customer.client_secret_file !== undefined);
+    if (areValid(rules, 'client_secret', 'client_secret_file') && isUndecided) {
       const message = 'expected one of client_secret_file and client_secret, got';
       add(rules, ['client_secret_file'], `${message} ${isInline ? 'both' : 'neither'}`);
     }
-    if (breakdowns.length > 0 && !customer.streams.includes('people')) {
+    const breakdowns = areValid(rules, 'breakdowns') ? customer.breakdowns : undefined;
+    const isCounted = !areValid(rules, 'streams') || customer.streams.includes('people');
+    if (breakdowns !== undefined && breakdowns.length > 0 && !isCounted) {
       add(rules, ['breakdowns'], 'expected people in streams, which breakdowns are of');
     }
-    if (isByBranch && customer.capacity !== undefined) {
+    const isByBranch = breakdowns?.includes('branch');
+    if (isByBranch === true && customer.capacity !== undefined) {
       const message = 'expected capacity under branches, because breakdowns has branch';
       add(rules, ['capacity'], message);
     }
-    for (const [id, branch] of isByBranch ? [] : branches) {
-      for (const key of Object.keys(branch).filter((one) => one !== 'name')) {
+    const branches = Object.entries<Branch>(Object(customer.branches)).filter(([, branch]) =>
+      type.isMapping(branch),
+    );
+    for (const [id, branch] of isByBranch === false ? branches : []) {
+      const keys = Object.keys(branch).filter((key) => key !== 'name');
+      for (const key of keys.filter((one) => isValid(rules, 'branches', id, one))) {
         const message = 'expected branch in breakdowns, which this key needs';
         add(rules, ['branches', id, key], message);
       }
     }
+    const holidays = holidaysOf(customer);
     for (const key of ['opening_hours', 'staffed_hours'] as const) {
-      const isValid = checkHours([key], customer[key], customer.holidays);
-      for (const [id, branch] of branches) {
+      const areHours = isValid(rules, key) && checkHours([key], customer[key], holidays);
+      for (const [id, branch] of branches.filter(([one]) => isValid(rules, 'branches', one, key))) {
         // Where only the holidays of a branch differ, they must fit the hours of its customer.
-        const hours = branch[key] ?? (isValid ? customer[key] : undefined);
-        const own = branch[key] === undefined ? 'holidays' : key;
-        checkHours(['branches', id, own], hours, branch.holidays ?? customer.holidays);
+        const hours = branch[key] ?? (areHours ? customer[key] : undefined);
+        const path = ['branches', id, branch[key] === undefined ? 'holidays' : key];
+        checkHours(path, hours, holidaysOf(branch, 'branches', id) ?? holidays);
       }
     }
-  });
+  }, ALWAYS);
 }
 
 function customerKeys() {
@@ -167,6 +181,25 @@ function nameAlone(branch: unknown): unknown {
 /** Adds the problem of a rule. Where the value at its path must not be shown, `unquoted` is the message. */
 function add(rules: Rules, path: string[], message: string, unquoted?: string): void {
   rules.addIssue({ code: 'custom', path, message, params: { unquoted } });
+}
+
+/** Returns whether a value, all of its parts and what it is in have no problem so far. */
+function isValid({ issues }: Rules, ...path: readonly string[]): boolean {
+  return !issues.some(
+    ({ code, path: wrong = [] }) =>
+      code !== 'unrecognized_keys' &&
+      wrong.every((step, i) => i >= path.length || step === path[i]),
+  );
+}
+
+/** Returns whether the values of all these keys have no problem so far. */
+function areValid(rules: Rules, ...keys: readonly string[]): boolean {
+  return keys.every((key) => isValid(rules, key));
+}
+
+/** Returns true for a URL that others can read what is sent to. */
+function isPlain(url: string): boolean {
+  return url.startsWith('http:') && !isLoopback(url);
 }
 
 /** Returns true for a URL of this machine, where nobody else can read what is sent. */

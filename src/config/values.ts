@@ -24,6 +24,11 @@ export function section<Shape extends z.ZodRawShape>(what: string, shape: Shape)
   });
 }
 
+/** Returns true for a mapping of a YAML file. */
+export function isMapping(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** Makes a mapping accept what is left when all its entries are commented out. */
 export function mapping<Type extends z.ZodObject | z.ZodRecord>(type: Type) {
   return z.preprocess((value) => (value === null ? {} : value), type);
@@ -87,8 +92,9 @@ export function number(kind: 'an integer' | 'a number', min: number, max: number
 
 /** Returns the type of a boolean. As in YAML 1.2, `yes`, `no`, `on` and `off` are none. */
 export function trueOrFalse() {
-  const error = expected('true or false');
-  return z.stringbool({ truthy: ['true'], falsy: ['false'], error }).meta(HARMLESS);
+  return hidden('true or false', (word) => /^(?:true|false)$/i.test(word))
+    .transform((word) => word.toLowerCase() === 'true')
+    .meta(HARMLESS);
 }
 
 /** Returns the type of one of the words. */
@@ -174,7 +180,7 @@ export function holidayRegion(): z.ZodString {
 }
 
 /** Returns whether a text is one of HOLIDAY_REGIONS. */
-export function isHolidayRegion(region: string): boolean {
+function isHolidayRegion(region: string): boolean {
   const [country = '', ...states] = region.split('-');
   const known = HOLIDAY_REGIONS.get(country);
   return known !== undefined && (region === country || known.includes(states.join('-')));

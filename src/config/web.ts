@@ -47,10 +47,11 @@ function createWebSchema() {
   const users = z
     .record(userName, hash, error)
     .refine((entries) => Object.keys(entries).length > 0, error);
-  return type.section('a mapping with tls_server_config or basic_auth_users', {
+  const file = type.section('a mapping with tls_server_config or basic_auth_users', {
     tls_server_config: type.mapping(tls).optional(),
     basic_auth_users: type.mapping(users).optional(),
   });
+  return type.mapping(file);
 }
 
 /**

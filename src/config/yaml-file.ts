@@ -128,7 +128,8 @@ export class YamlFile {
     let node: unknown = this.#document.contents;
     let key: Scalar | undefined;
     for (const step of path) {
-      const pair = isMap<Scalar>(node) && node.items.find((one) => one.key.value === step);
+      // Of keys that are used twice, the last one has the value.
+      const pair = isMap<Scalar>(node) && node.items.findLast((one) => one.key.value === step);
       const inner = pair ? pair.value : isSeq(node) ? node.items[Number(step)] : undefined;
       if (inner === undefined) {
         return { node: node as Node, isMissing: true };

@@ -55,7 +55,7 @@ test.each<Case>([
   ['customer', 'day_starts_at: "24:00"', '9:20: customers[0].day_starts_at: expected a time of day from "00:00" to "23:59", got "24:00" ^'],
   ['customer', 'streams: []', '9:14: customers[0].streams: expected a list of one or more of people, logins, got a list ^'],
   ['customer', 'breakdowns: [room]', '9:18: customers[0].breakdowns[0]: expected one of branch, client, device, got room ^'],
-  ['customer', 'labels: { job: x }', '9:15: customers[0].labels.job: expected a label name of letters, digits and _, not reserved (customer, timezone, job, instance, __…), got another key'],
+  ['customer', 'labels: { job: x }', '9:15: customers[0].labels.job: expected a label name of letters, digits and _, not reserved (customer, branch, name, timezone, job, instance, __…), got another key'],
   ['customer', 'breakdowns: [branch]\nbranches:\n  101: { name: North, capacity: many }', '11:37: customers[0].branches.101.capacity: expected an integer from 1 to 1000000, got many ^'],
   ['customer', 'branches: { 101: { colour: red } }', '9:24: customers[0].branches.101.colour: unknown key, expected one of name, opening_hours, staffed_hours, holidays, capacity, estimate'],
   ['customer', 'branches: { 1234567890: { colour: red } }', '9:31: customers[0].branches: unknown key, expected one of name, opening_hours, staffed_hours, holidays, capacity, estimate'],
@@ -87,6 +87,7 @@ test.each<Case>([
   ['service', 'interval: 60s', '4:3: service.interval: unknown key, expected one of base_url, auth_url, scope, timeout, max_concurrency, max_requests_per_second, request_times, key_times, allow_insecure, proxy_url, ca_file ^'],
   ['customer', 'openinghours: 24/7', '9:5: customers[0].openinghours: unknown key, did you mean opening_hours?'],
   ['customer', 'labels: { __proto__: x }', '9:15: customers[0].labels: unsupported key'],
+  ['more', 'polling: {}\npolling: 60s', ['10:1: polling: duplicate key', '10:10: polling: expected a mapping with interval, got a string']],
   ['customer', 'capacity: 1\ncapacity: 2', '10:5: customers[0].capacity: duplicate key ^'],
   // several keys
   ['customer', 'breakdowns: [branch]\nstreams: [logins]', '9:17: customers[0].breakdowns: expected people in streams, which breakdowns are of ^'],
@@ -105,9 +106,9 @@ test.each<Case>([
   ['service', 'scope: ${UNSET', '4:10: service.scope: expected ${NAME}; write $${ for a literal ${'],
   ['customer', 'capacity: ${SECRET}', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got another value'],
   ['customer', 'timezone2: ${SECRET}', '9:5: customers[0]: unknown key, did you mean timezone?'],
-  ['customer', 'labels: { "${SECRET}": x }', '9:15: customers[0].labels: expected a label name of letters, digits and _, not reserved (customer, timezone, job, instance, __…), got another key'],
-  ['customer', 'labels: { region: north, "${REGION}": south }', '9:30: customers[0].labels.region: duplicate key'],
-  ['customer', 'labels: { "${UNSET}": x }', ['9:15: customers[0].labels: environment variable UNSET is not set; write $${ for a literal ${', '9:15: customers[0].labels: expected a label name of letters, digits and _, not reserved (customer, timezone, job, instance, __…), got another key']],
+  ['customer', 'labels: { "${SECRET}": x }', '9:15: customers[0].labels: expected a label name of letters, digits and _, not reserved (customer, branch, name, timezone, job, instance, __…), got another key'],
+  ['customer', 'labels: { region: north, "${REGION}": south }', '9:30: customers[0].labels: duplicate key'],
+  ['customer', 'labels: { "${UNSET}": x }', ['9:15: customers[0].labels: environment variable UNSET is not set; write $${ for a literal ${', '9:15: customers[0].labels: expected a label name of letters, digits and _, not reserved (customer, branch, name, timezone, job, instance, __…), got another key']],
   ['customer', 'opening_hours: Mo-Fr 10:00-18:00\n  Sa 10:00-14:00', "9:20: customers[0].opening_hours: expected OpenStreetMap's syntax, with ; between rules, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00 ^"],
   ['customer', 'opening_hours: ${SECRET}', "9:20: customers[0].opening_hours: expected OpenStreetMap's syntax, with ; between rules, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00"],
   // YAML
@@ -140,7 +141,49 @@ config.yaml:9:15: customers[0].capacity: expected an integer from 1 to 1000000, 
                 ^
 b.yaml:1:3: [0].name: expected a name of up to 128 visible characters, got nothing
 b.yaml:1:3: [0].nmae: unknown key, did you mean name?
+b.yaml:1:3: [0].timezone: expected an IANA time zone, here or in defaults, got nothing
 c1.yaml:1:1: (file): expected a list of customers, got a mapping`);
+});
+
+/** One that ends the validation of its section, of each type. */
+test.each([
+  'labels: [a]',
+  'labels: { name: x }',
+  'streams: [people, lgoins]',
+  'estimate: maybe',
+  'branches: { 101: [x] }',
+  'branches: { 101: { estimate: maybe } }',
+  'capacity: [1]',
+  'colour: red',
+])('%s hides no rule of other keys', async (wrong) => {
+  const output = await problemsOf({
+    'config.yaml': `service: { base_url: http://a.example, auth_url: x, key_times: x, max_requests_per_second: 0.01 }
+polling: { interval: 2m, reconcile_interval: 1m, breakdown_interval: [x] }
+customers:
+  - name: right
+    client_id: a
+    client_secret: hunter3hunter3
+    timezone: UTC
+  - client_id: b
+    opening_hours: PH off
+    ${wrong}
+`,
+  });
+  const places = output.match(/(?<=^config\.yaml:\d+:\d+: )[^:]+/gm);
+  expect(places).toEqual(
+    expect.arrayContaining([
+      'service.base_url',
+      'service.auth_url',
+      'service.key_times',
+      'polling.reconcile_interval',
+      'polling.breakdown_interval',
+      'customers[1].name',
+      'customers[1].client_secret_file',
+      'customers[1].timezone',
+      'customers[1].opening_hours',
+      expect.stringContaining(`customers[1].${wrong.replace(/:.*/, '')}`),
+    ]),
+  );
 });
 
 test('lines and columns count characters, with a byte-order mark and CRLF, too', async () => {

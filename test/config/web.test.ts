@@ -37,7 +37,7 @@ const WRONG_HASH =
 
 // prettier-ignore
 test.each([
-  ['', '1:1: (file): expected a mapping with tls_server_config or basic_auth_users, got an empty value'],
+  ['[]', '1:1: (file): expected a mapping with tls_server_config or basic_auth_users, got a list'],
   ['tls_server_confg: {}', '1:1: tls_server_confg: unknown key, did you mean tls_server_config?'],
   ['rate_limit: { burst: 1 }', '1:1: rate_limit: unknown key, expected one of tls_server_config, basic_auth_users'],
   [`${TLS}  key: battery`, `4:3: tls_server_config.key: unknown key, expected one of ${TLS_KEYS}`],
@@ -63,6 +63,10 @@ test.each([
   expect(first).toBe(`web.yaml:${headline}`);
   expect(others).toHaveLength(caret === undefined ? 0 : 2);
   expect(others.join('')).not.toMatch(SECRETS);
+});
+
+test.each(['', '# Nothing yet.'])('%j is no protection', async (text) => {
+  expect((await load(text)).config).toEqual({ tls: undefined, users: new Map() });
 });
 
 test('a file with every key is loaded', async () => {
