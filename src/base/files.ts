@@ -1,8 +1,8 @@
-/** Reading and atomic replacement of files. */
+/** Reading and atomic replacement of files, and folders for them. */
 import { randomUUID } from 'node:crypto';
-import { accessSync, constants, lstatSync, readlinkSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, lstatSync, readlinkSync, statSync } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { open, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, isAbsolute } from 'node:path';
 import { codeOf, messageOf } from './errors.ts';
 
@@ -28,6 +28,22 @@ export function requireWritable(file: string): void {
   }
   const isReplaced = stats?.isFile() ?? true;
   accessSync(isReplaced ? dirname(path) : path, constants.W_OK);
+}
+
+/**
+ * Creates a folder, and those that it is in. Throws the operating system's error. Node.js's own way with
+ * `recursive` never ends below /proc.
+ */
+export async function createFolder(path: string): Promise<void> {
+  const parent = dirname(path);
+  if (parent !== path && !existsSync(parent)) {
+    await createFolder(parent);
+  }
+  await mkdir(path, { mode: 0o750 }).catch((error: unknown) => {
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) {
+      throw error;
+    }
+  });
 }
 
 /**

@@ -1,8 +1,8 @@
 /** `backfill`: the past from before the exporter was installed, as OpenMetrics for promtool. */
-import { mkdir } from 'node:fs/promises';
 import { Command } from 'commander';
 import { systemClock } from '../base/clock.ts';
 import { codeOf, UsageError } from '../base/errors.ts';
+import { createFolder } from '../base/files.ts';
 import type { Logger } from '../base/log.ts';
 import { loadConfig } from '../config/load.ts';
 import { chooseCustomers, customersAtOnce, serviceOf } from './access.ts';
@@ -114,7 +114,7 @@ async function writePast(
 /** Throws a UsageError if there is a file of this name. */
 async function createOutput(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o750 });
+    await createFolder(folder);
   } catch (error) {
     throw ['EEXIST', 'ENOTDIR'].includes(codeOf(error) ?? '')
       ? new UsageError(`--output: expected a folder, ${folder} is a file`)

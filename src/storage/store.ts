@@ -2,13 +2,14 @@
  * `state.db` under `--storage.path`: the high-water marks, and days of the past, in one SQLite database. A cache
  * but for counters that the service has lowered: whatever is wrong with it is a warning.
  */
-import { copyFile, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { nextTurn } from '../base/clock.ts';
 import type { Clock } from '../base/clock.ts';
 import { DAY_MS, SECOND_MS } from '../base/duration.ts';
 import { codeOf, messageOf } from '../base/errors.ts';
+import { createFolder } from '../base/files.ts';
 import type { Logger } from '../base/log.ts';
 import type { CounterOwner, HighWaterMarks, StoredMark } from '../counting/high-water-marks.ts';
 import { Database, StoreInUseError, StoreVersionError, UnreadableStoreError } from './database.ts';
@@ -150,7 +151,7 @@ export class Store {
   /** Opens the database and restores its marks: of each counter, the higher one is kept. */
   async #open(): Promise<Database> {
     const { path } = this.#options;
-    await mkdir(path, { recursive: true, mode: 0o750 });
+    await createFolder(path);
     try {
       this.#database = Database.open(this.#file);
       this.#restore(this.#database.marks());

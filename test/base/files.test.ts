@@ -1,4 +1,4 @@
-/** Replacement of files. */
+/** Replacement of files, and folders for them. */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -16,7 +16,7 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { replaceFile, requireWritable } from '../../src/base/files.ts';
+import { createFolder, replaceFile, requireWritable } from '../../src/base/files.ts';
 
 let folder: string;
 let file: string;
@@ -97,4 +97,16 @@ test('what cannot be written is an error before and after, and leaves nothing', 
   );
   expect(readFileSync(file, 'utf8')).toBe('old');
   expect(readdirSync(folder)).toEqual(['file']);
+});
+
+test('a folder is created with those that it is in, and may exist', async () => {
+  for (const path of ['a/b/c', 'a', 'a/b/c', 'a/b/d/']) {
+    await createFolder(join(folder, path));
+  }
+  expect(readdirSync(join(folder, 'a/b'))).toEqual(['c', 'd']);
+  expect(statSync(join(folder, 'a')).mode & 0o027).toBe(0);
+  writeFileSync(file, 'text');
+  await expect(createFolder(file)).rejects.toThrow('EEXIST');
+  await expect(createFolder(join(file, 'below'))).rejects.toThrow('ENOTDIR');
+  await expect(createFolder('/proc/no/folder')).rejects.toThrow('ENOENT');
 });
