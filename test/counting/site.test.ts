@@ -580,4 +580,6 @@ test('entries of the last hour are those of whole minutes, also of the day befor
   expect(enteredHour(65, { 4: [1, 0], 5: [2, 0], 60: [0, 9], 65: [4, 0] })).toBe(2);
   library.pastRead('people', historyBefore(TODAY, NIGHT));
   expect(enteredHour(30, { 5: [2, 0] })).toBe(8);
+  // 8 of the 15 minutes that have 6: 3.2.
+  expect(enteredHour(52, {})).toBe(3);
 });

@@ -95,7 +95,10 @@ export function countWithin(
   return sum;
 }
 
-/** Returns the entries within the hour before the newest whole minute; undefined if that began on a day that is not known. */
+/**
+ * Returns the entries within the hour before the newest whole minute, in whole people where only quarter-hours are
+ * known; undefined if that hour began on a day that is not known.
+ */
 export function enteredLastHour(
   past: Past | undefined,
   { counts, atMs }: CountsToday,
@@ -120,16 +123,11 @@ export function enteredLastHour(
       sum += Math.max(0, countInMinute(counts, 0, minute));
     }
   }
-  return past === undefined || startMinute >= 0
-    ? sum
-    : sum +
-        sumWithin(
-          past,
-          1,
-          0,
-          QUARTERS_PER_DAY + startMinute / MINUTES_PER_QUARTER,
-          QUARTERS_PER_DAY,
-        );
+  if (past !== undefined && startMinute < 0) {
+    const fromQuarter = QUARTERS_PER_DAY + startMinute / MINUTES_PER_QUARTER;
+    sum += sumWithin(past, 1, 0, fromQuarter, QUARTERS_PER_DAY);
+  }
+  return Math.round(sum);
 }
 
 /** Returns the entries and exits after an instant, up to another one. */
