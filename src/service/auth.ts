@@ -156,7 +156,7 @@ export class TokenCache {
     };
     const response = await send(request);
     const code = decodeTokenError(response);
-    if (response.status !== 200 || (code !== undefined && code !== 'other')) {
+    if (response.status !== 200 || code !== undefined) {
       throw this.#refused(request, response, clientSecret, code);
     }
     const { value, expiresInSeconds = DEFAULT_LIFETIME_SECONDS } = decodeFor(
@@ -190,7 +190,8 @@ export class TokenCache {
       return new ServiceError('server', `${failure.message}, ${code}`, failure);
     }
     // Other texts, or none, may be those of a proxy.
-    if (status !== 401 && (code === undefined || (code === 'other' && status !== 400))) {
+    const isAnswer = [200, 400, 403].includes(status);
+    if (status !== 401 && (code === undefined || (code === 'other' && !isAnswer))) {
       return failure;
     }
     const error = new ServiceError(
