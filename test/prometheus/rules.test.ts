@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { prometheusRule } from '../../deploy/rules.ts';
 import { VERSION } from '../../src/cli/io.ts';
 import { asPromql, queriesOf, readDashboards } from '../grafana/dashboard.ts';
 import { labelsOf } from '../grafana/contract-metrics.ts';
@@ -73,6 +74,11 @@ test('a recording that is older than the look-back of five minutes is read over 
       .filter(({ metric }) => metric === record);
     expect(readers.filter(({ range }) => range === undefined)).toEqual([]);
   }
+});
+
+test('the rules of deploy/kubernetes are what npm run rules makes', () => {
+  const path = new URL('../../deploy/kubernetes/prometheusrule.yaml', import.meta.url);
+  expect(readFileSync(path, 'utf8')).toBe(prometheusRule());
 });
 
 test('every file of the folder is known', () => {
