@@ -50,8 +50,8 @@ async function startHistory(timezone: string, clock: Pick<Clock, 'nowMs'> = syst
     blocks,
     /** Returns how many were counted from an instant on. */
     since: (fromMs: number) => environment.service.served(CUSTOMER, fromMs),
-    /** Makes blocks that have every sample that `backfill` says it wrote. Returns how many. */
-    async backfill(...flags: readonly string[]): Promise<number> {
+    /** Makes blocks that have every sample that `backfill` says it wrote. */
+    async backfill(...flags: readonly string[]): Promise<void> {
       const output = join(environment.workspace.folder, 'history');
       const args = ['backfill', configFlag, `--output=${output}`, ...flags];
       const printed = await finished(process.execPath, [MAIN, ...args]);
@@ -62,7 +62,6 @@ async function startHistory(timezone: string, clock: Pick<Clock, 'nowMs'> = syst
         )
         .reduce((sum, { stats }) => sum + stats.numSamples, 0);
       expect(inBlocks).toBe(Number(/^(\d+) samples in/m.exec(printed)?.[1]));
-      return inBlocks;
     },
   };
 }
@@ -89,12 +88,11 @@ describe('sixty days across a change of the clocks and two counting periods', ()
   const toMs = calendar.dayAt(Date.UTC(2026, 10, 5, 12)).startMs;
   let environment: History;
   let prometheus: Prometheus;
-  let samples: number;
 
   beforeAll(async () => {
     environment = await startHistory('Europe/Copenhagen', { nowMs: () => toMs + 6 * HOUR_MS });
     const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString());
-    samples = await environment.backfill(`--from=${from}`, `--to=${to}`);
+    await environment.backfill(`--from=${from}`, `--to=${to}`);
     const { blocks } = environment;
     const unrecorded = await startPrometheus({}, { blocks });
     try {
@@ -107,11 +105,6 @@ describe('sixty days across a change of the clocks and two counting periods', ()
   afterAll(async () => {
     await prometheus?.stop();
     await environment?.[Symbol.asyncDispose]();
-  });
-
-  test('every sample that was written is in the blocks', () => {
-    // Sixty days of 288 samples of each of some 18 series.
-    expect(samples).toBeGreaterThan(60 * 288 * 17);
   });
 
   test('increase() over each day is what was counted', async () => {
@@ -129,13 +122,6 @@ describe('sixty days across a change of the clocks and two counting periods', ()
 
   test('counters are reset at the start of a counting period only', async () => {
     expect(await valueOf(prometheus, `resets(${over(SERIES, fromMs, toMs)})`, toMs)).toBe(2);
-    for (const month of [9, 10]) {
-      const { startMs } = calendar.periodAt(Date.UTC(2026, month, 3));
-      expect(await valueOf(prometheus, SERIES, startMs)).toBe(0);
-      expect(await valueOf(prometheus, SERIES, startMs - 1_000)).toBeGreaterThan(1_000);
-      const start = `library_period_start_timestamp_seconds{customer="${CUSTOMER}"}`;
-      expect(await valueOf(prometheus, start, startMs)).toBe(startMs / 1000);
-    }
   });
 
   test('the months of `report` are those of the Statistics dashboard', async () => {
