@@ -132,9 +132,3 @@ test('SIGHUP at the start, while modules are loaded, leads to a reload after it'
   expect(daemon.logLines().map(({ msg }) => msg)).toContain('listening');
   expect(await daemon.stop()).toBe(0);
 });
-
-test('SIGHUP ends a command that has nothing to reload', async () => {
-  const flag = `--config.file=${harness.configure([riverside])}`;
-  const check = launch(workspace, ['check', flag, '--connect'], signalled('SIGHUP'));
-  expect(await check.exited).toBe('SIGHUP');
-});

@@ -210,16 +210,6 @@ test('healthy, ready and the status page respond; the log is JSON on standard er
   expect(daemon.stdout).toBe('');
 });
 
-test('polls request sums, and one page of raw records where devices are polled', () => {
-  const data = service.requests.filter(({ endpoint }) => endpoint !== 'token');
-  const endpoints = new Set(data.map(({ endpoint }) => endpoint));
-  expect(endpoints).toEqual(new Set(['peoplecount', 'login']));
-  const pages = data.filter(({ query }) => !query.has('aggregation'));
-  expect(pages.map(({ customer, query }) => [customer?.name, query.get('limit')])).toEqual([
-    ['riverside', '1000'],
-  ]);
-});
-
 test('no HTTP request makes the exporter request anything from the service', async () => {
   const idle = harness.addCustomer('idle');
   const polling = { interval: '1d', reconcile_interval: '1d' };

@@ -30,6 +30,32 @@ test('reloads requested during another one wait for its end', async () => {
   expect(events).toEqual(['all', 'web', 'all']);
 });
 
+test('each scrape during a reload shows one configuration', async () => {
+  function many(place: string, count: number): Promise<LoadedConfig> {
+    return configured(...Array.from({ length: count }, (_, i) => `${place}-${i}`));
+  }
+  const { daemon, url } = await started({
+    loaded: await many('north', 150),
+    load: () => many('south', 200),
+  });
+  const seen = new Set<string>();
+  async function observe(): Promise<void> {
+    const text = await (await fetch(new URL('/metrics', url))).text();
+    const places = text.match(/(?<=^library_site_info\{customer=")\w+/gm) ?? [];
+    const own = /^library_exporter_customers (\d+)$/m.exec(text)?.[1];
+    seen.add(`${[...new Set(places)].join()} ${places.length} ${own}`);
+  }
+  await observe();
+  let isReloading = true;
+  const reloaded = daemon.reload().finally(() => (isReloading = false));
+  while (isReloading) {
+    await observe();
+  }
+  expect(await reloaded).toEqual({ ok: true });
+  await observe();
+  expect([...seen]).toEqual(['north 150 150', 'south 200 200']);
+});
+
 test('a bad configuration is shown on the status page until the next good one', async () => {
   const problems = 'config.yaml:1:1: bad';
   let isGood = false;

@@ -30,7 +30,6 @@ const BUILD = 'library_exporter_build_info';
 /** A library that is open all the time, one person a minute. */
 export const WELL: Scenario = {
   up: 1,
-  process_start_time_seconds: 0,
   [BUILD]: 1,
   'library_exporter_shard_info{shard="0",shards="1"}': 1,
   library_exporter_customers: 40,
@@ -46,10 +45,8 @@ export const WELL: Scenario = {
   'library_poll_last_success_timestamp_seconds{stream="device"}': now,
   'library_polls_total{stream="people"}': (minute) => minute,
   'library_poll_failures_total{stream="people"}': 0,
-  'library_polls_skipped_total{stream="people"}': 0,
   library_credentials_valid: 1,
   library_period_start_timestamp_seconds: 0,
-  library_utc_offset_seconds: 0,
   'library_site_info{name=""}': 1,
   library_people_entered_today: today,
   library_people_entered_usual_hour: 60,
