@@ -54,15 +54,13 @@ test('ends in a Prometheus with the past of five libraries', async () => {
   for (const name of ['.', ...files]) {
     expect(statSync(join(data, 'history', name)).mode & 0o004).toBe(0o004);
   }
-  const prometheus = await startPrometheus({}, { storage });
-  try {
+  {
+    await using prometheus = await startPrometheus({}, { storage });
     // Four libraries, and the three branches of the fifth.
     const days = await prometheus.query(
       'count by (instance) (count_over_time(library_occupancy_people{job="library"}[3d:1d]) >= 2)',
     );
     expect(days).toEqual([{ labels: { instance: 'exporter:10096' }, value: 7 }]);
-  } finally {
-    await prometheus.stop();
   }
   // A second start does nothing twice.
   const before = readdirSync(storage);

@@ -1,6 +1,6 @@
 /** The demo in a real Prometheus: its metrics, service discovery, and the queries of the dashboards. */
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Exposition } from '../acceptance/exposition.ts';
 import { labelsOf } from '../grafana/contract-metrics.ts';
 import { labelValues, readDashboards } from '../grafana/dashboard.ts';
@@ -78,8 +78,8 @@ test('Prometheus finds each customer by /sd, with its configured labels', async 
       { regex: '__meta_library_(.+)', action: 'labelmap', replacement: 'tenant_$1' },
     ],
   };
-  const finding = await startPrometheus({}, { config: { global: QUICK, scrape_configs: [job] } });
-  onTestFinished(() => finding.stop());
+  const config = { global: QUICK, scrape_configs: [job] };
+  await using finding = await startPrometheus({}, { config });
   const ups = await eventually('all customers', async () => {
     const found = await finding.query('up == 1');
     return found.length === demo.customers.length ? found : undefined;

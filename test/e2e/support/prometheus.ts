@@ -10,7 +10,7 @@ export interface Sample {
   readonly value: number;
 }
 
-export interface Prometheus {
+export interface Prometheus extends AsyncDisposable {
   /** URL without a slash at the end. */
   readonly url: string;
   /** The instant vector that the query gives, by default now. Throws with Prometheus's words where it is wrong. */
@@ -69,7 +69,7 @@ export async function startPrometheus(
     /Server is ready/,
   );
   const url = `http://${address}`;
-  return { url, ...querying(url), stop };
+  return { url, ...querying(url), stop, [Symbol.asyncDispose]: stop };
 }
 
 /** Returns the queries of a Prometheus. */
