@@ -240,24 +240,20 @@ const MONTHS: Scenario = {
     (minute) => minute / DAY,
     undefined,
   ),
-  [`${MONTH}{customer="well",month="1971-01"}`]: until(YEAR - 22 * DAY, () => undefined, 7),
+  [`${MONTH}{customer="well",month="1971-01"}`]: until(YEAR - 22 * DAY, undefined, 7),
   [`${MONTH}{customer="county",branch="20",month="1971-01"}`]: until(
     YEAR - 22 * DAY,
-    () => undefined,
+    undefined,
     40,
   ),
-  [`${MONTH}{customer="county",branch="21",month="1971-01"}`]: until(
-    YEAR - 10 * DAY,
-    () => undefined,
-    2,
-  ),
+  [`${MONTH}{customer="county",branch="21",month="1971-01"}`]: until(YEAR - 10 * DAY, undefined, 2),
   [`${MISSED}{customer="county",branch="20",month="1971-01"}`]: until(YEAR - 20 * DAY, 95, 0),
   [`${MISSED}{customer="well",month="1971-01"}`]: 49,
   'library_site_info{customer="well",name=""}': 1,
   'library_site_info{customer="county",branch="20",name="Centre"}': 1,
   'library_site_info{customer="county",branch="21",name="North"}': 1,
   'library_people_entered_total{customer="well"}': until(DAY, 4_321, 900),
-  'library_people_entered_total{customer="county"}': until(DAY, () => undefined, 500),
+  'library_people_entered_total{customer="county"}': until(DAY, undefined, 500),
 };
 
 test('months are their greatest recordings, and are compared where there are both years', async () => {

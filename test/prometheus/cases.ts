@@ -170,7 +170,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
         ...silent('b', 'c', 'd', 'e'),
         ...ofBranch('101', {
           'library_site_info{name="Main"}': 1,
-          [problem('nobody_counted')]: until(60, () => undefined, 3_600),
+          [problem('nobody_counted')]: until(60, undefined, 3_600),
         }),
         ...atB(ofBranch('101', { [problem('nobody_counted')]: between(60, 90, 3_600, undefined) })),
         library_people_entered_today: until(60, today, (minute) => 160 + (minute - 60) / 10),
@@ -190,10 +190,8 @@ function between(
   inside: Value | undefined,
   outside: Value | undefined,
 ): (minute: number) => number | undefined {
-  return until(from, outside ?? absent, until(to, inside ?? absent, outside));
+  return until(from, outside, until(to, inside, outside));
 }
-
-function absent(): undefined {}
 
 /** Series of another exporter. */
 function atB(scenario: Scenario): Scenario {
@@ -212,7 +210,7 @@ function ofBranch(branch: string, scenario: Scenario): Scenario {
 
 /** Libraries of which nobody is counted from minute 60 on. */
 function silent(...customers: readonly string[]): Scenario {
-  const since = { [problem('nobody_counted')]: until(60, () => undefined, 3_600) };
+  const since = { [problem('nobody_counted')]: until(60, undefined, 3_600) };
   return Object.assign(
     {},
     ...customers.map((customer) => of(customer, { ...since, 'library_site_info{name=""}': 1 })),
