@@ -1,7 +1,7 @@
 /** The endpoints, every family with its type and labels (docs/reference/metrics.md), and the values of breakdowns. */
 import { beforeAll, expect, test, vi } from 'vitest';
 import { CONTRACT_METRICS, labelsOf } from '../grafana/contract-metrics.ts';
-import { eventually } from './daemon.ts';
+import { eventually, flagsFor, launch } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
 import { dayStartsAt, exact } from './expected.ts';
 import { Exposition } from './exposition.ts';
@@ -189,6 +189,18 @@ test('a target of /sd has the series of its customer alone', async () => {
   expect(new Set(samples.map(({ labels }) => labels['customer']))).toEqual(new Set(['riverside']));
   expect(samples.map(({ name }) => name)).toContain('library_people_entered_total');
   expect((await daemon.get('/metrics?customer=riverside&customer=other')).status).toBe(404);
+});
+
+test('behind a proxy, paths and targets are those of the flags', async () => {
+  const config = harness.configure([hillside], { file: 'proxied.yaml' });
+  const paths = ['--web.external-url=https://example.org/library', '--web.route-prefix=/own'];
+  const more = [...paths, '--web.telemetry-path=/stats', '--storage.path='];
+  const proxied = await launch(workspace, flagsFor(workspace, config, ...more)).listening();
+  await eventually(async () => expect((await proxied.get('/own/stats')).status).toBe(200));
+  expect((await proxied.get('/stats')).status).toBe(404);
+  expect(await (await proxied.get('/own/sd')).json()).toMatchObject([
+    { targets: ['example.org:443'], labels: { __metrics_path__: '/library/stats' } },
+  ]);
 });
 
 test('healthy, ready and the status page respond; the log is JSON on standard error', async () => {
