@@ -1,4 +1,4 @@
-/** The order in which a daemon stops, and what it logs at the start. */
+/** The order in which a daemon stops. */
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
@@ -64,20 +64,4 @@ test('stop ends readiness and reloads first, then polls, and writes the state fi
   await expect(fetch(url)).rejects.toThrow('fetch failed');
   const stored = Database.marksOf(join(storagePath, 'state.db'));
   expect(stored.map(({ counter }) => counter)).toContain('people_entered');
-
-  const loaded = await load({ 'config.yaml': yaml });
-  const { logged: loggedLater } = await started({ loaded, storagePath });
-  const [message = '', fields = ''] = loggedLater[0]?.split(/ (.*)/) ?? [];
-  expect([message, JSON.parse(fields)]).toEqual([
-    'starting',
-    {
-      version: '0',
-      config_file: loaded.path,
-      storage_path: storagePath,
-      shard: '0/1',
-      customers: 1,
-      // Entries, exits and logins.
-      high_water_marks: 3,
-    },
-  ]);
 });
