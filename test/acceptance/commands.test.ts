@@ -15,8 +15,6 @@ const BAD = `service:
   base_url: http://statistics.example.org
   auth_url: https://identity.example.org
   scopes: ServiceAPI
-polling:
-  interval: 10ms
 customers:
   - name: riverside
     client_id: riverside-api
@@ -30,11 +28,10 @@ customers:
 const PROBLEMS = [
   '2 service.base_url',
   '4 service.scopes',
-  '6 polling.interval',
-  '10 customers[0].client_secret',
-  '11 customers[0].timezone',
-  '12 customers[1].name',
-  '14 customers[1].client_secret',
+  '8 customers[0].client_secret',
+  '9 customers[0].timezone',
+  '10 customers[1].name',
+  '12 customers[1].client_secret',
 ];
 
 test('all problems of a configuration are reported at once, with their places, without a secret', async () => {

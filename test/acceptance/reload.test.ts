@@ -65,6 +65,7 @@ test('customers are added and removed at SIGHUP, with no effect on the others', 
   const after = await daemon.scrape();
   expect(customersOf(after)).toEqual(['added', 'changing', 'steady']);
   expectAllExact(after, steady);
+  expect(await (await daemon.get('/config')).text()).toContain('"name":"added"');
   expect(pollsOf(after)).toBeGreaterThanOrEqual(pollsOf(before));
   await exact(daemon, steady, changing, added);
   const asked = service.requestsOf(leaving, 'peoplecount').length;
@@ -144,8 +145,12 @@ test('a bad configuration changes nothing, and its problems are returned or logg
   ]);
   expect(customersOf(after)).toEqual(['changing', 'leaving', 'steady']);
   expect((await daemon.get('/-/ready')).status).toBe(200);
+  const FAILURE = /role="alert">[^]*reload failed[^]*\(problems: \d\)/;
+  expect(await (await daemon.get('/')).text()).toMatch(FAILURE);
+  expect(await (await daemon.get('/config')).text()).toContain('"name":"leaving"');
   harness.configure(everybody);
   expect((await daemon.reload()).status).toBe(200);
+  expect(await (await daemon.get('/')).text()).not.toMatch(FAILURE);
   const again = await daemon.scrape();
   expect(again.value(SUCCESSFUL)).toBe(1);
   expect(again.value(SUCCESS_TIME)).toBeGreaterThan(before.value(SUCCESS_TIME) ?? NaN);

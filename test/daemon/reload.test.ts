@@ -56,27 +56,6 @@ test('each scrape during a reload shows one configuration', async () => {
   expect([...seen]).toEqual(['north 150 150', 'south 200 200']);
 });
 
-test('a bad configuration is shown on the status page until the next good one', async () => {
-  const problems = 'config.yaml:1:1: bad';
-  let isGood = false;
-  const { daemon, url, metric } = await started({
-    load: () =>
-      isGood ? configured('riverside', 'hilltop') : Promise.reject(new ConfigError(problems, 2)),
-  });
-  expect(await daemon.reload()).toEqual({ ok: false, problems });
-  expect(await page('config')).not.toContain('"name":"hilltop"');
-  expect(await page()).toMatch(/role="alert">[^]*reload failed[^]*\(problems: 2\)/);
-  isGood = true;
-  expect(await daemon.reload()).toEqual({ ok: true });
-  expect(await metric('library_exporter_customers')).toBe(2);
-  expect(await page()).not.toContain('role="alert"');
-  expect(await page('config')).toContain('"name":"hilltop"');
-
-  async function page(path = ''): Promise<string> {
-    return (await fetch(`${url}/${path}`)).text();
-  }
-});
-
 test('the reload gauge is 1 only if the last reload of every scope succeeded', async () => {
   let bad: readonly string[] = [];
   function failing<T>(scope: string, value: Promise<T>): Promise<T> {
@@ -111,31 +90,6 @@ test('an error that is not about the configuration rejects, and later reloads st
   await expect(daemon.reload()).rejects.toThrow('out of memory');
   isBroken = false;
   expect(await daemon.reload()).toEqual({ ok: true });
-});
-
-test('a reload logs which customers were added, removed and changed', async () => {
-  const many = Array.from({ length: 22 }, (_, i) => `branch-${i}`);
-  const configs = [
-    configured('riverside', 'hilltop'),
-    configured('riverside', ...many),
-    // The customers have another service.
-    configuredAt('http://127.0.0.1:9', 'riverside').then(({ config, ...loaded }) => ({
-      ...loaded,
-      config: { ...config, service: { ...config.service, baseUrl: 'http://127.0.0.2:9' } },
-    })),
-  ];
-  const { daemon, logged } = await started({
-    load: () => configs.shift() ?? configured('riverside'),
-  });
-  for (let i = 0; i < 3; i += 1) {
-    await daemon.reload();
-  }
-  const listed = `${many.slice(0, 20).join(', ')} and 2 more`;
-  expect(logged.filter((line) => line.startsWith('config reloaded'))).toEqual([
-    'config reloaded {"scope":"all","customers":2,"added":"hilltop"}',
-    `config reloaded {"scope":"all","customers":23,"added":"${listed}","removed":"hilltop"}`,
-    `config reloaded {"scope":"all","customers":1,"removed":"${listed}","changed":"riverside"}`,
-  ]);
 });
 
 test('a new token endpoint gets the next requests, and refused and accepted credentials are logged', async () => {
