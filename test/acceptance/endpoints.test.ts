@@ -19,9 +19,7 @@ const openMetrics = { accept: 'application/openmetrics-text; version=1.0.0' };
 /** Every family but those that need days of history, or a problem. */
 const families = Object.entries(CONTRACT_METRICS).filter(
   ([name]) =>
-    !/^library_(occupancy_esti|door|problem)|_expected_|_usual_|_last_seen|_missed|occupancy_/.test(
-      name,
-    ),
+    !/^library_(occupancy_esti|door|problem)|_usual_|_last_seen|_missed|occupancy_/.test(name),
 );
 
 const breakdowns = ['branch', 'client', 'device'] as const;

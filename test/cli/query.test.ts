@@ -239,9 +239,6 @@ test('a failure says how to read on, and these flags do', async () => {
   const flags = [`--from=${WINDOW.from}`, `--to=${WINDOW.to}`, '--limit=1'];
   const rest = await queryPages({ [token]: page([2]) }, [...flags, `--start-token=${token}`]);
   expect([rest.status, rest.ids]).toEqual([0, [2]]);
-  expect(rest.asked.map((each) => Object.fromEntries(parametersOf(each)))).toEqual([
-    { ...WINDOW, limit: '1', startToken: token },
-  ]);
 });
 
 test('so does an interruption', async () => {
