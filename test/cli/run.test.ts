@@ -1,29 +1,14 @@
-/** `run`: starts that fail, what a reload reads again, a pod without a shard. */
-import { existsSync } from 'node:fs';
+/** `run`: what a reload reads again, and a pod without a shard. */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Workspace } from '../acceptance/daemon.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { startScriptedServer } from '../support/scripted-server.ts';
 import { configFlag } from './simulated-environment.ts';
-import { ran, Terminal } from './terminal.ts';
+import { Terminal } from './terminal.ts';
 
 const FLAGS = ['--web.listen-address=127.0.0.1:0', '--storage.path=', '--web.enable-lifecycle'];
 const ZONES = { riverside: 'Europe/Copenhagen' };
 const WAIT = { timeout: 30_000 };
-
-test('a start without its address leaves no files, and logs nothing', async () => {
-  const taken = await startScriptedServer();
-  const workspace = new Workspace();
-  onTestFinished(() => workspace.close());
-  const { status, err } = await ran(
-    configFlag(workspace, taken.url, ZONES),
-    `--web.listen-address=${new URL(taken.url).host}`,
-    `--storage.path=${workspace.folder}/data`,
-  );
-  expect(status).toBe(1);
-  expect(err).toMatch(/^error: cannot listen on .*EADDRINUSE.*\n$/);
-  expect(existsSync(`${workspace.folder}/data`)).toBe(false);
-});
 
 test('a reload applies a changed ca_file', async () => {
   const issuer = makeAuthority();
