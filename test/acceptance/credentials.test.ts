@@ -1,4 +1,4 @@
-/** Tokens (docs/service.md#tokens), refused credentials, and secret files that change. */
+/** Refused credentials, and secret files that change (docs/service.md#tokens). */
 import { rmSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { eventually } from './daemon.ts';
@@ -8,7 +8,6 @@ import { Harness } from './harness.ts';
 
 const harness = new Harness();
 const { service, workspace } = harness;
-const renewed = harness.addCustomer('renewed');
 const refused = harness.addCustomer('refused');
 const removed = harness.addCustomer('removed');
 const unknown = harness.addCustomer('unknown');
@@ -16,8 +15,7 @@ const FAILURES = 'library_poll_failures_total';
 let daemon: Daemon;
 
 beforeAll(async () => {
-  const customers = { renewed: { streams: ['people'] } };
-  const configFile = harness.configure([renewed, refused, removed, unknown], { customers });
+  const configFile = harness.configure([refused, removed, unknown]);
   // The daemon has a wrong secret for this customer from the start.
   unknown.secret = `unknown-${unknown.secret}`;
   daemon = await harness.start(configFile);
@@ -27,23 +25,6 @@ beforeAll(async () => {
 async function valid(customer: string): Promise<number | undefined> {
   return daemon.value('library_credentials_valid', { customer });
 }
-
-test.concurrent(
-  'a token that the service refuses is replaced once, without a failed poll',
-  async () => {
-    const counter = 'library_people_entered_total';
-    const labels = { customer: 'renewed' };
-    await eventually(async () => expect(await daemon.value(counter, labels)).toBeDefined());
-    expect(service.requestsOf(renewed, 'token')).toHaveLength(1);
-    service.revokeTokens(renewed);
-    const before = (await daemon.value(counter, labels)) ?? NaN;
-    renewed.ledger.add('people', { in: 3 });
-    await eventually(async () => expect(await daemon.value(counter, labels)).toBe(before + 3));
-    expect(service.requestsOf(renewed, 'token')).toHaveLength(2);
-    expect(await daemon.value(FAILURES, { customer: 'renewed', stream: 'people' })).toBe(0);
-    expect(await valid('renewed')).toBe(1);
-  },
-);
 
 test.concurrent('a customer whose credentials were never accepted has no counters', async () => {
   await eventually(async () => expect(await valid('unknown')).toBe(0));
@@ -55,25 +36,22 @@ test.concurrent('a customer whose credentials were never accepted has no counter
   expect(exposition.value('library_up', people)).toBe(0);
 });
 
-test.concurrent(
-  'refused credentials are not sent at every poll, and a new secret file is used',
-  async () => {
-    const before = service.requestsOf(refused, 'token').length;
-    refused.secret = `rotated-${refused.secret}`;
-    service.revokeTokens(refused);
-    await eventually(async () => expect(await valid('refused')).toBe(0));
-    const polls = { customer: 'refused', stream: 'people' };
-    const failed = (await daemon.value(FAILURES, polls)) ?? NaN;
-    await eventually(async () => {
-      expect(await daemon.value(FAILURES, polls)).toBeGreaterThanOrEqual(failed + 4);
-    });
-    expect(service.requestsOf(refused, 'token').length - before).toBeLessThanOrEqual(3);
-    refused.ledger.add('people', { in: 2, out: 1 });
-    workspace.write('refused.secret', `${refused.secret}\n`);
-    await exact(daemon, refused);
-    expect(await valid('refused')).toBe(1);
-  },
-);
+test.concurrent('refused credentials are sent rarely, and a new secret file is used', async () => {
+  const before = service.requestsOf(refused, 'token').length;
+  refused.secret = `rotated-${refused.secret}`;
+  service.revokeTokens(refused);
+  await eventually(async () => expect(await valid('refused')).toBe(0));
+  const polls = { customer: 'refused', stream: 'people' };
+  const failed = (await daemon.value(FAILURES, polls)) ?? NaN;
+  await eventually(async () => {
+    expect(await daemon.value(FAILURES, polls)).toBeGreaterThanOrEqual(failed + 4);
+  });
+  expect(service.requestsOf(refused, 'token').length - before).toBeLessThanOrEqual(3);
+  refused.ledger.add('people', { in: 2, out: 1 });
+  workspace.write('refused.secret', `${refused.secret}\n`);
+  await exact(daemon, refused);
+  expect(await valid('refused')).toBe(1);
+});
 
 test.concurrent('a secret file that is gone is named in the log and on the page', async () => {
   rmSync(`${workspace.folder}/removed.secret`);

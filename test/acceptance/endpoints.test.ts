@@ -1,7 +1,7 @@
 /** The endpoints, every family with its type and labels (docs/reference/metrics.md), and the values of breakdowns. */
 import { beforeAll, expect, test, vi } from 'vitest';
 import { CONTRACT_METRICS, labelsOf } from '../grafana/contract-metrics.ts';
-import { eventually } from './daemon.ts';
+import { eventually, flagsFor, launch } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
 import { dayStartsAt, exact } from './expected.ts';
 import { Exposition } from './exposition.ts';
@@ -19,9 +19,7 @@ const openMetrics = { accept: 'application/openmetrics-text; version=1.0.0' };
 /** Every family but those that need days of history, or a problem. */
 const families = Object.entries(CONTRACT_METRICS).filter(
   ([name]) =>
-    !/^library_(occupancy_esti|door|problem)|_expected_|_usual_|_last_seen|_missed|occupancy_/.test(
-      name,
-    ),
+    !/^library_(occupancy_esti|door|problem)|_usual_|_last_seen|_missed|occupancy_/.test(name),
 );
 
 const breakdowns = ['branch', 'client', 'device'] as const;
@@ -191,6 +189,18 @@ test('a target of /sd has the series of its customer alone', async () => {
   expect((await daemon.get('/metrics?customer=riverside&customer=other')).status).toBe(404);
 });
 
+test('behind a proxy, paths and targets are those of the flags', async () => {
+  const config = harness.configure([hillside], { file: 'proxied.yaml' });
+  const paths = ['--web.external-url=https://example.org/library', '--web.route-prefix=/own'];
+  const more = [...paths, '--web.telemetry-path=/stats', '--storage.path='];
+  const proxied = await launch(workspace, flagsFor(workspace, config, ...more)).listening();
+  await eventually(async () => expect((await proxied.get('/own/stats')).status).toBe(200));
+  expect((await proxied.get('/stats')).status).toBe(404);
+  expect(await (await proxied.get('/own/sd')).json()).toMatchObject([
+    { targets: ['example.org:443'], labels: { __metrics_path__: '/library/stats' } },
+  ]);
+});
+
 test('healthy, ready and the status page respond; the log is JSON on standard error', async () => {
   await eventually(async () => {
     expect((await daemon.get('/-/healthy')).status).toBe(200);
@@ -208,16 +218,6 @@ test('healthy, ready and the status page respond; the log is JSON on standard er
   expect((await daemon.get('/no-such-page')).status).toBe(404);
   expect(daemon.logged('listening')).toHaveLength(1);
   expect(daemon.stdout).toBe('');
-});
-
-test('polls request sums, and one page of raw records where devices are polled', () => {
-  const data = service.requests.filter(({ endpoint }) => endpoint !== 'token');
-  const endpoints = new Set(data.map(({ endpoint }) => endpoint));
-  expect(endpoints).toEqual(new Set(['peoplecount', 'login']));
-  const pages = data.filter(({ query }) => !query.has('aggregation'));
-  expect(pages.map(({ customer, query }) => [customer?.name, query.get('limit')])).toEqual([
-    ['riverside', '1000'],
-  ]);
 });
 
 test('no HTTP request makes the exporter request anything from the service', async () => {

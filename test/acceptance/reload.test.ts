@@ -1,7 +1,7 @@
 /** The configuration is read again, and only what changed is affected (docs/operations.md#reload). */
 import { mkdirSync } from 'node:fs';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
-import { eventually, flagsFor, launch } from './daemon.ts';
+import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
 import { exact, expectAllExact } from './expected.ts';
 import type { Exposition } from './exposition.ts';
@@ -65,6 +65,7 @@ test('customers are added and removed at SIGHUP, with no effect on the others', 
   const after = await daemon.scrape();
   expect(customersOf(after)).toEqual(['added', 'changing', 'steady']);
   expectAllExact(after, steady);
+  expect(await (await daemon.get('/config')).text()).toContain('"name":"added"');
   expect(pollsOf(after)).toBeGreaterThanOrEqual(pollsOf(before));
   await exact(daemon, steady, changing, added);
   const asked = service.requestsOf(leaving, 'peoplecount').length;
@@ -144,8 +145,12 @@ test('a bad configuration changes nothing, and its problems are returned or logg
   ]);
   expect(customersOf(after)).toEqual(['changing', 'leaving', 'steady']);
   expect((await daemon.get('/-/ready')).status).toBe(200);
+  const FAILURE = /role="alert">[^]*reload failed[^]*\(problems: \d\)/;
+  expect(await (await daemon.get('/')).text()).toMatch(FAILURE);
+  expect(await (await daemon.get('/config')).text()).toContain('"name":"leaving"');
   harness.configure(everybody);
   expect((await daemon.reload()).status).toBe(200);
+  expect(await (await daemon.get('/')).text()).not.toMatch(FAILURE);
   const again = await daemon.scrape();
   expect(again.value(SUCCESSFUL)).toBe(1);
   expect(again.value(SUCCESS_TIME)).toBeGreaterThan(before.value(SUCCESS_TIME) ?? NaN);
@@ -177,39 +182,4 @@ test('--config.auto-reload-interval reloads changed files, and without the flag 
   await eventually(async () => expect(await watching.value(SUCCESSFUL)).toBe(0));
   workspace.write('watched.yaml', config);
   await eventually(async () => expect(await watching.value(SUCCESSFUL)).toBe(1));
-});
-
-test('each scrape during a reload of many customers shows one configuration', async () => {
-  function configure(count: number, region: string): string {
-    const customers = Array.from({ length: count }, (_, i) => ({
-      name: `library-${i}`,
-      client_id: `library-${i}`,
-      client_secret: 'nobody-asks-for-it',
-      timezone: 'Europe/Copenhagen',
-      labels: { region },
-    }));
-    // Nobody listens there.
-    const address = 'http://127.0.0.1:1';
-    const limits = { base_url: address, auth_url: address };
-    return workspace.write('many.yaml', JSON.stringify({ service: limits, customers }));
-  }
-  const flags = flagsFor(workspace, configure(600, 'north'), '--storage.path=');
-  const many = await launch(workspace, [...flags, '--web.enable-lifecycle']).listening();
-  const seen = new Set<string>();
-  async function observe(): Promise<void> {
-    const text = await (await many.get('/metrics')).text();
-    const infos = text.match(/(?<=^library_site_info\{.*region=")\w+/gm) ?? [];
-    const own = /^library_exporter_customers (\d+)$/m.exec(text)?.[1];
-    seen.add(`${[...new Set(infos)].join()} ${infos.length} ${own}`);
-  }
-  await observe();
-  configure(700, 'south');
-  let isReloading = true;
-  const reloaded = many.reload().finally(() => (isReloading = false));
-  while (isReloading) {
-    await observe();
-  }
-  expect((await reloaded).status).toBe(200);
-  await observe();
-  expect([...seen]).toEqual(['north 600 600', 'south 700 700']);
 });

@@ -37,38 +37,35 @@ async function untilWritten(storage: string, total: number): Promise<void> {
   });
 }
 
-test.concurrent(
-  'counters continue over a kill and a stop, also if a total falls meanwhile',
-  async () => {
-    const { customer, storage, start } = addCustomer('restarted');
-    const { name, ledger } = customer;
-    const labels = { customer: name };
-    const excess = { ...labels, counter: 'people_entered' };
-    let record = ledger.add('people', { in: 6 }, Date.now() - hourMs);
-    let daemon = await start();
-    for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
-      const before = await exact(daemon, customer);
-      const total = before.value('library_people_entered_total', labels) ?? NaN;
-      const today = before.value('library_people_entered_today', labels) ?? NaN;
-      if (signal === 'SIGKILL') {
-        await untilWritten(storage, total);
-      }
-      await harness.stop(daemon, signal);
-      record.in = 1;
-      daemon = await start();
-      await eventually(async () => {
-        const exposition = await daemon.scrape();
-        expect(exposition.value('library_people_entered_total', labels)).toBe(total);
-        expect(exposition.value('library_count_excess', excess)).toBe(5);
-        expect(exposition.value('library_people_entered_today', labels)).toBe(today - 5);
-      });
-      ledger.add('people', { in: 7 });
-      record = ledger.add('people', { in: 6 }, Date.now() - hourMs);
-      addMore(customer);
+test.concurrent('counters continue over a kill and a stop, while a total falls', async () => {
+  const { customer, storage, start } = addCustomer('restarted');
+  const { name, ledger } = customer;
+  const labels = { customer: name };
+  const excess = { ...labels, counter: 'people_entered' };
+  let record = ledger.add('people', { in: 6 }, Date.now() - hourMs);
+  let daemon = await start();
+  for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
+    const before = await exact(daemon, customer);
+    const total = before.value('library_people_entered_total', labels) ?? NaN;
+    const today = before.value('library_people_entered_today', labels) ?? NaN;
+    if (signal === 'SIGKILL') {
+      await untilWritten(storage, total);
     }
-    await expect(exact(daemon, customer)).resolves.toBeDefined();
-  },
-);
+    await harness.stop(daemon, signal);
+    record.in = 1;
+    daemon = await start();
+    await eventually(async () => {
+      const exposition = await daemon.scrape();
+      expect(exposition.value('library_people_entered_total', labels)).toBe(total);
+      expect(exposition.value('library_count_excess', excess)).toBe(5);
+      expect(exposition.value('library_people_entered_today', labels)).toBe(today - 5);
+    });
+    ledger.add('people', { in: 7 });
+    record = ledger.add('people', { in: 6 }, Date.now() - hourMs);
+    addMore(customer);
+  }
+  await expect(exact(daemon, customer)).resolves.toBeDefined();
+});
 
 test.concurrent('a storage that is not writable is seen from the start to the stop', async () => {
   const { customer, configFile } = addCustomer('memory');

@@ -18,8 +18,6 @@ export interface FixtureOptions {
   readonly conventions?: Partial<Conventions>;
   readonly libraries?: Readonly<Record<string, Partial<Library>>>;
   readonly pastDays?: number;
-  /** Keys of every customer in the configuration. */
-  readonly config?: object;
 }
 
 export class BackfillFixture {
@@ -38,7 +36,7 @@ export class BackfillFixture {
   }
 
   static async start(options: FixtureOptions = {}): Promise<BackfillFixture> {
-    const { conventions, libraries = { lone: {} }, pastDays = 70, config } = options;
+    const { conventions, libraries = { lone: {} }, pastDays = 70 } = options;
     const customers = Object.entries(libraries).map(([name, library]) => {
       return [name, { library: { ...LIBRARY, ...library } }];
     });
@@ -48,7 +46,7 @@ export class BackfillFixture {
       { clock: { nowMs: () => NOW_MS }, historyMs: pastDays * DAY_MS },
     );
     const fixture = new BackfillFixture(simulated);
-    fixture.configure(config);
+    fixture.configure();
     return fixture;
   }
 

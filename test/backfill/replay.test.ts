@@ -213,12 +213,4 @@ describe('the estimate', () => {
     expect((await past(library(20), [NOON_MS]))[0]).toEqual(before);
     expect((await past(library(), [NOON_MS - 5 * DAY_MS, NOON_MS]))[1]).toEqual(before);
   });
-
-  test('is absent in a building that does not empty at night', async () => {
-    const people = library();
-    for (let day = -40; day < 0; day++) {
-      people.record(TODAY.startMs + day * DAY_MS - 20 * MINUTE_MS, [5, 5]);
-    }
-    expect(await past(people, [NOON_MS])).toMatchObject([{ estimate: { people: undefined } }]);
-  });
 });

@@ -1,44 +1,27 @@
-/** `run`: starts that fail, what a reload reads again, a pod without a shard. */
-import { existsSync } from 'node:fs';
+/** `run`: what a reload reads again, and a pod without a shard. */
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Workspace } from '../acceptance/daemon.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { startScriptedServer } from '../support/scripted-server.ts';
-import { configFlag, SECRET } from './simulated-environment.ts';
-import { ran, Terminal } from './terminal.ts';
+import { configFlag } from './simulated-environment.ts';
+import { Terminal } from './terminal.ts';
 
 const FLAGS = ['--web.listen-address=127.0.0.1:0', '--storage.path=', '--web.enable-lifecycle'];
 const ZONES = { riverside: 'Europe/Copenhagen' };
 const WAIT = { timeout: 30_000 };
 
-test('a start without its address leaves no files, and logs nothing', async () => {
-  const taken = await startScriptedServer();
-  const workspace = new Workspace();
-  onTestFinished(() => workspace.close());
-  const { status, err } = await ran(
-    configFlag(workspace, taken.url, ZONES),
-    `--web.listen-address=${new URL(taken.url).host}`,
-    `--storage.path=${workspace.folder}/data`,
-  );
-  expect(status).toBe(1);
-  expect(err).toMatch(/^error: cannot listen on .*EADDRINUSE.*\n$/);
-  expect(existsSync(`${workspace.folder}/data`)).toBe(false);
-});
-
-test('a reload applies a changed ca_file and proxy_url', async () => {
+test('a reload applies a changed ca_file', async () => {
   const issuer = makeAuthority();
   const service = await startScriptedServer(
     makeCertificate({ name: 'service', hosts: ['127.0.0.1'], issuer }),
   );
   const workspace = new Workspace();
   onTestFinished(() => workspace.close());
-  function configure(settings: object = {}): string {
-    const more = { service: { ca_file: 'ca.pem', ...settings }, polling: { interval: '1s' } };
-    return configFlag(workspace, service.url, ZONES, more);
-  }
+  const settings = { service: { ca_file: 'ca.pem' }, polling: { interval: '1s' } };
+  const config = configFlag(workspace, service.url, ZONES, settings);
   workspace.write('ca.pem', makeAuthority().cert);
   const terminal = new Terminal();
-  const running = terminal.run('run', configure(), '--log.level=debug', ...FLAGS);
+  const running = terminal.run('run', config, '--log.level=debug', ...FLAGS);
   const url = await vi.waitUntil(() => terminal.url, WAIT);
   async function reload(): Promise<number> {
     return (await fetch(new URL('/-/reload', url), { method: 'POST' })).status;
@@ -52,20 +35,9 @@ test('a reload applies a changed ca_file and proxy_url', async () => {
   expect(await reload()).toBe(200);
   await vi.waitUntil(() => service.count('/v1/peoplecount') > 0, WAIT);
 
-  // Nothing listens on port 1, and no request may bypass the proxy.
-  configure({ proxy_url: `http://user:${SECRET}@127.0.0.1:1` });
-  expect(await reload()).toBe(200);
-  const before = service.received.length;
-  function failures(): number {
-    return terminal.logLines().filter(({ msg }) => msg === 'poll failed').length;
-  }
-  const failed = failures();
-  await vi.waitUntil(() => failures() > failed, WAIT);
-  expect(service.received).toHaveLength(before);
   terminal.terminate();
-  const { out, err } = await running;
-  expect(out + err).not.toContain(SECRET);
-}, 90_000);
+  await running;
+});
 
 test('a pod with a number that is not below the number of shards polls nobody, and says so', async () => {
   const workspace = new Workspace();

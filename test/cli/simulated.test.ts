@@ -57,6 +57,8 @@ test('demo prints its status page and how to load its past, reloads at SIGHUP, a
   expect(terminal.out).toMatch(new RegExp(`\\nStatus page: http://${address}/\\n$`));
   const [, config = '', others = ''] =
     /npm start --silent -- backfill --config\.file=(\S+) (.+)$/m.exec(terminal.out) ?? [];
+  // Where deploy/compose.yaml looks for it.
+  expect(config).toMatch(/\/library-stats-exporter-demo-\w+\/config\.yaml$/);
   expect(existsSync(config)).toBe(true);
   expect(terminal.out).toMatch(/^  riverside     LibraryDoorSilent after 40 minutes: /m);
   expect(terminal.out).not.toContain('old-town');

@@ -1,7 +1,8 @@
 /** What a new configuration changes of the customers. */
 import { expect, test } from 'vitest';
+import type { CustomerConfig } from '../../src/config/types.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
-import { CustomerRegistry } from '../../src/customers.ts';
+import { changedNames, CustomerRegistry } from '../../src/customers.ts';
 import { small } from '../simulator/support.ts';
 import { configOf } from '../support/exporter-process.ts';
 
@@ -21,4 +22,19 @@ test.each([
   const [before] = registry.update(CONFIG);
   const [after] = registry.update({ ...CONFIG, service: { ...CONFIG.service, ...service } });
   expect(after?.customer === before?.customer).toBe(keeps);
+});
+
+test('customers that were added, removed and changed are named, up to twenty of each', () => {
+  const registry = new CustomerRegistry(new HighWaterMarks());
+  const [customer] = CONFIG.customers;
+  const branches = Array.from({ length: 22 }, (_, i) => ({ ...customer, name: `branch-${i}` }));
+  const few = registry.update(CONFIG);
+  const changed = { ...customer, capacity: 250 };
+  const many = registry.update({
+    ...CONFIG,
+    customers: [changed, ...branches] as CustomerConfig[],
+  });
+  const names = Array.from({ length: 20 }, (_, i) => `branch-${i}`).join(', ');
+  expect(changedNames(few, many)).toEqual({ added: `${names} and 2 more`, changed: 'lone' });
+  expect(changedNames(many, few)).toMatchObject({ removed: `${names} and 2 more` });
 });

@@ -1,7 +1,7 @@
 /** History in a real Prometheus, made by promtool: alone, and before a live exporter's samples. */
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { systemClock } from '../../src/base/clock.ts';
 import type { Clock } from '../../src/base/clock.ts';
@@ -29,8 +29,6 @@ const REPORT = z.array(
   z.object({ period_start: z.string(), entered: z.number(), logins: z.number() }),
 );
 
-type History = Awaited<ReturnType<typeof startHistory>>;
-
 /** One simulated library with seventy days of history; the clock is the service's. */
 async function startHistory(timezone: string, clock: Pick<Clock, 'nowMs'> = systemClock) {
   const environment = await startEnvironment(
@@ -50,8 +48,8 @@ async function startHistory(timezone: string, clock: Pick<Clock, 'nowMs'> = syst
     blocks,
     /** Returns how many were counted from an instant on. */
     since: (fromMs: number) => environment.service.served(CUSTOMER, fromMs),
-    /** Makes blocks that have every sample that `backfill` says it wrote. Returns how many. */
-    async backfill(...flags: readonly string[]): Promise<number> {
+    /** Makes blocks that have every sample that `backfill` says it wrote. */
+    async backfill(...flags: readonly string[]): Promise<void> {
       const output = join(environment.workspace.folder, 'history');
       const args = ['backfill', configFlag, `--output=${output}`, ...flags];
       const printed = await finished(process.execPath, [MAIN, ...args]);
@@ -62,7 +60,6 @@ async function startHistory(timezone: string, clock: Pick<Clock, 'nowMs'> = syst
         )
         .reduce((sum, { stats }) => sum + stats.numSamples, 0);
       expect(inBlocks).toBe(Number(/^(\d+) samples in/m.exec(printed)?.[1]));
-      return inBlocks;
     },
   };
 }
@@ -83,147 +80,86 @@ function over(metric: string, fromMs: number, toMs: number): string {
   return `${metric}[${toMs - fromMs + 1}ms]`;
 }
 
-describe('sixty days across a change of the clocks and two counting periods', () => {
+test('the months of `report` are those of the Statistics dashboard, over a change of the clocks', async () => {
   const calendar = new Calendar(new Zone('Europe/Copenhagen'), { hour: 4, minute: 0 });
   const fromMs = calendar.dayAt(Date.UTC(2026, 8, 6, 12)).startMs;
   const toMs = calendar.dayAt(Date.UTC(2026, 10, 5, 12)).startMs;
-  let environment: History;
-  let prometheus: Prometheus;
-  let samples: number;
+  await using environment = await startHistory('Europe/Copenhagen', {
+    nowMs: () => toMs + 6 * HOUR_MS,
+  });
+  const { blocks, configFlag } = environment;
+  const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString());
+  await environment.backfill(`--from=${from}`, `--to=${to}`);
+  {
+    await using unrecorded = await startPrometheus({}, { blocks });
+    await recordMonths(unrecorded.url, blocks, { fromMs, toMs });
+  }
+  await using prometheus = await startPrometheus({}, { blocks });
 
-  beforeAll(async () => {
-    environment = await startHistory('Europe/Copenhagen', { nowMs: () => toMs + 6 * HOUR_MS });
-    const [from, to] = [fromMs, toMs].map((ms) => new Date(ms).toISOString());
-    samples = await environment.backfill(`--from=${from}`, `--to=${to}`);
-    const { blocks } = environment;
-    const unrecorded = await startPrometheus({}, { blocks });
-    try {
-      await recordMonths(unrecorded.url, blocks, { fromMs, toMs });
-    } finally {
-      await unrecorded.stop();
-    }
-    prometheus = await startPrometheus({}, { blocks });
-  });
-  afterAll(async () => {
-    await prometheus?.stop();
-    await environment?.[Symbol.asyncDispose]();
-  });
+  const { startMs, endMs } = calendar.dayAt(Date.UTC(2026, 9, 25, 12));
+  const counted = environment.since(startMs).entered - environment.since(endMs).entered;
+  const increase = `increase(${over(SERIES, startMs, endMs)})`;
+  expect(counted).toBeGreaterThan(10);
+  expect(await valueOf(prometheus, increase, endMs)).toBeCloseTo(counted, 2);
+  expect(await valueOf(prometheus, `resets(${over(SERIES, fromMs, toMs)})`, toMs)).toBe(2);
 
-  test('every sample that was written is in the blocks', () => {
-    // Sixty days of 288 samples of each of some 18 series.
-    expect(samples).toBeGreaterThan(60 * 288 * 17);
-  });
-
-  test('increase() over each day is what was counted', async () => {
-    let days = 0;
-    for (let day = calendar.dayAt(fromMs); day.endMs < toMs; day = calendar.dayAt(day.endMs)) {
-      const { startMs, endMs } = day;
-      const counted = environment.since(startMs).entered - environment.since(endMs).entered;
-      expect(counted).toBeGreaterThan(10);
-      const shown = await valueOf(prometheus, `increase(${over(SERIES, startMs, endMs)})`, endMs);
-      expect(shown).toBeCloseTo(counted, 2);
-      days += 1;
-    }
-    expect(days).toBe(59);
-  });
-
-  test('counters are reset at the start of a counting period only', async () => {
-    expect(await valueOf(prometheus, `resets(${over(SERIES, fromMs, toMs)})`, toMs)).toBe(2);
-    for (const month of [9, 10]) {
-      const { startMs } = calendar.periodAt(Date.UTC(2026, month, 3));
-      expect(await valueOf(prometheus, SERIES, startMs)).toBe(0);
-      expect(await valueOf(prometheus, SERIES, startMs - 1_000)).toBeGreaterThan(1_000);
-      const start = `library_period_start_timestamp_seconds{customer="${CUSTOMER}"}`;
-      expect(await valueOf(prometheus, start, startMs)).toBe(startMs / 1000);
-    }
-  });
-
-  test('the months of `report` are those of the Statistics dashboard', async () => {
-    const range = ['--from=2026-09-01', '--to=2026-11-05', '--period=month', '--format=json'];
-    const args = ['report', environment.configFlag, ...range];
-    const reported = REPORT.parse(JSON.parse(await finished(process.execPath, [MAIN, ...args])));
-    expect(reported.map((row) => row.period_start)).toEqual([
-      '2026-09-01',
-      '2026-10-01',
-      '2026-11-01',
-    ]);
-    for (const [title, column] of [
-      ['Entries by month', 'entered'],
-      ['Logins by month', 'logins'],
-    ] as const) {
-      const reader = { fromMs: Date.UTC(2026, 8, 1), atMs: toMs };
-      const shown = await prometheus.query(panelQuery(['statistics', title], reader), toMs);
-      const months = shown.map(({ labels, value }) => [labels['month'], value] as const);
-      expect(Object.fromEntries(months)).toEqual(
-        Object.fromEntries(reported.map((row) => [row.period_start.slice(0, 7), row[column]])),
-      );
-    }
-  });
+  const range = ['--from=2026-09-01', '--to=2026-11-05', '--period=month', '--format=json'];
+  const report = await finished(process.execPath, [MAIN, 'report', configFlag, ...range]);
+  const months = REPORT.parse(JSON.parse(report));
+  expect(months.map((row) => row.period_start)).toEqual(['2026-09-01', '2026-10-01', '2026-11-01']);
+  for (const [title, column] of [
+    ['Entries by month', 'entered'],
+    ['Logins by month', 'logins'],
+  ] as const) {
+    const reader = { fromMs: Date.UTC(2026, 8, 1), atMs: toMs };
+    const shown = await prometheus.query(panelQuery(['statistics', title], reader), toMs);
+    expect(Object.fromEntries(shown.map(({ labels, value }) => [labels['month'], value]))).toEqual(
+      Object.fromEntries(months.map((row) => [row.period_start.slice(0, 7), row[column]])),
+    );
+  }
 });
 
-describe('before a live exporter', () => {
+test('before a live exporter, increase() over any window across its start is what was counted', async () => {
   // It is about midnight there, and nobody comes.
   const hour = new Date().getUTCHours();
   const zone = hour < 12 ? `Etc/GMT+${hour}` : `Etc/GMT-${24 - hour}`;
-  let environment: History;
-  let prometheus: Prometheus;
-  let firstLiveMs: number;
-
-  beforeAll(async () => {
-    environment = await startHistory(zone);
-    const storage = join(environment.workspace.folder, 'prometheus');
-    const flags = [environment.configFlag, '--web.listen-address=127.0.0.1:0'];
-    const target = new URL((await launch(environment.workspace, flags).listening()).url).host;
-    prometheus = await startPrometheus({ library: target }, { storage });
-    const url = new URL(prometheus.url);
-    const [first, asTime] = commandsOfGuide(url.host);
-    firstLiveMs = await eventually('a live sample of every counter', async () => {
-      const seconds = (await finished('/bin/sh', ['-c', first])).match(/[\d.]+(?= @)/)?.[0];
-      const shown = await valueOf(prometheus, SERIES);
-      return seconds !== undefined && shown !== undefined ? 1000 * Number(seconds) : undefined;
-    });
-    const to = await finished('/bin/sh', ['-c', asTime(firstLiveMs / 1000)]);
-    await environment.backfill('--from=-40d', `--to=${to.trim()}`, `--instance=${target}`);
-    await prometheus.stop();
-    prometheus = await startPrometheus(
-      { library: target },
-      { storage, blocks: environment.blocks },
-    );
-    await eventually('a live sample after the restart', () => valueOf(prometheus, SERIES));
+  await using environment = await startHistory(zone);
+  const storage = join(environment.workspace.folder, 'prometheus');
+  const flags = [environment.configFlag, '--web.listen-address=127.0.0.1:0'];
+  const target = new URL((await launch(environment.workspace, flags).listening()).url).host;
+  const scraping = await startPrometheus({ library: target }, { storage });
+  const [first, asTime] = commandsOfGuide(new URL(scraping.url).host);
+  const firstLiveMs = await eventually('a live sample of every counter', async () => {
+    const seconds = (await finished('/bin/sh', ['-c', first])).match(/[\d.]+(?= @)/)?.[0];
+    const shown = await valueOf(scraping, SERIES);
+    return seconds !== undefined && shown !== undefined ? 1000 * Number(seconds) : undefined;
   });
-  afterAll(async () => {
-    await prometheus?.stop();
-    await environment?.[Symbol.asyncDispose]();
-  });
+  const to = await finished('/bin/sh', ['-c', asTime(firstLiveMs / 1000)]);
+  await environment.backfill('--from=-40d', `--to=${to.trim()}`, `--instance=${target}`);
+  await scraping.stop();
+  const { blocks } = environment;
+  await using prometheus = await startPrometheus({ library: target }, { storage, blocks });
+  await eventually('a live sample after the restart', () => valueOf(prometheus, SERIES));
 
-  test('increase() over any window across the live start is what was counted', async () => {
-    const random = seededRandom(1);
-    const lastMs = 1000 * ((await valueOf(prometheus, `timestamp(${SERIES})`)) ?? NaN);
-    const logins = `library_logins_total{customer="${CUSTOMER}"}`;
-    for (let i = 0; i < 20; i += 1) {
-      const agoMs = (i < 10 ? 39 : 2) * DAY_MS * random.next();
-      const fromMs = Math.floor((firstLiveMs - agoMs) / STEP_MS) * STEP_MS;
-      const served = environment.since(fromMs);
-      for (const [series, expected] of [
-        [SERIES, served.entered],
-        [logins, served.logins],
-      ] as const) {
-        const shown = await valueOf(
-          prometheus,
-          `increase(${over(series, fromMs, lastMs)})`,
-          lastMs,
-        );
-        expect(shown).toBeCloseTo(expected, 2);
-      }
+  const random = seededRandom(1);
+  const lastMs = 1000 * ((await valueOf(prometheus, `timestamp(${SERIES})`)) ?? NaN);
+  const logins = `library_logins_total{customer="${CUSTOMER}"}`;
+  for (let i = 0; i < 20; i += 1) {
+    const agoMs = (i < 10 ? 39 : 2) * DAY_MS * random.next();
+    const fromMs = Math.floor((firstLiveMs - agoMs) / STEP_MS) * STEP_MS;
+    const served = environment.since(fromMs);
+    for (const [series, expected] of [
+      [SERIES, served.entered],
+      [logins, served.logins],
+    ] as const) {
+      const increase = `increase(${over(series, fromMs, lastMs)})`;
+      expect(await valueOf(prometheus, increase, lastMs)).toBeCloseTo(expected, 2);
     }
-  });
-
-  test('the history ends before the first live sample', async () => {
-    const range = `timestamp(${SERIES})`;
-    const before = await valueOf(prometheus, range, firstLiveMs - 1);
-    expect(before).toBeLessThan(firstLiveMs / 1000);
-    expect(before).toBeGreaterThan(firstLiveMs / 1000 - 3);
-  });
+  }
+  // The history ends right before the first live sample.
+  const before = await valueOf(prometheus, `timestamp(${SERIES})`, firstLiveMs - 1);
+  expect(before).toBeLessThan(firstLiveMs / 1000);
+  expect(before).toBeGreaterThan(firstLiveMs / 1000 - 3);
 });
 
 /** The two commands of docs/backfill.md that find when Prometheus began: the query, and its result as a time. */

@@ -23,16 +23,13 @@ const folder = mkdtempSync(join(tmpdir(), 'package-'));
 const user = join(folder, 'user');
 const tarball = join(folder, `${NAME}-${VERSION}.tgz`);
 const program = join(user, 'node_modules/.bin', NAME);
-const PACKED = z.tuple([z.object({ files: z.array(z.object({ path: z.string() })) })]);
 const BILL = z.object({
   bomFormat: z.literal('CycloneDX'),
   components: z.array(z.object({ name: z.string(), version: z.string() })),
 });
-let files: readonly string[] = [];
 
 beforeAll(async () => {
-  const packed = await outcomeOf('npm', ['pack', '--json', `--pack-destination=${folder}`, ROOT]);
-  files = PACKED.parse(JSON.parse(packed.out))[0].files.map(({ path }) => path);
+  await finished('npm', ['pack', `--pack-destination=${folder}`, ROOT]);
   await install(user, tarball);
   await install(join(folder, 'node'), `node@${NEXT_NODE}`);
 });
@@ -47,18 +44,13 @@ async function install(where: string, what: string): Promise<void> {
   await finished('npm', ['install', `--prefix=${where}`, '--no-audit', '--no-fund', what], where);
 }
 
-test('the package has what a user needs, and nothing that only we need', () => {
-  const parts = new Set(files.map((path) => path.replace(/\/.*/, '')));
+test('the package has what a user needs, and nothing that only we need', async () => {
+  const files = (await finished('tar', ['-tzf', tarball])).trimEnd().split('\n');
+  const parts = new Set(files.map((path) => path.replace(/^package\/([^/]+).*/, '$1')));
   expect([...parts].toSorted().join(' ')).toBe(
     'CHANGELOG.md LICENSE README.md SECURITY.md config.example.yaml deploy dist docs grafana package.json prometheus',
   );
   expect(files.filter((path) => path.endsWith('.ts'))).toEqual([]);
-  expect(files).toEqual(
-    expect.arrayContaining([
-      'grafana/dashboards/library-overview.json',
-      'prometheus/rules/alerts.yml',
-    ]),
-  );
 });
 
 test('publint finds nothing that another tool would stumble over', async () => {
@@ -125,7 +117,6 @@ describe.each([
     const response = await fetch(`${demo.url}/metrics`);
     expect(await demo.stop()).toBe(0);
     const text = await response.text();
-    expect(demo.customers).toHaveLength(5);
     expect(text).toContain(`version="${VERSION}"`);
     expect(text).toContain(`nodeversion="${version}"`);
   });

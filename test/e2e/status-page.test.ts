@@ -2,7 +2,6 @@
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import { PROBLEMS } from '../../src/counting/problems.ts';
 import { createWebServer } from '../../src/web/server.ts';
 import type { WebServer } from '../../src/web/server.ts';
 import { manyCustomers, statusOf, webOptions } from '../web/fixtures.ts';
@@ -51,8 +50,6 @@ test('the page of the demo shows every customer, without a problem or a request 
   });
   const { page, problems, origins } = await newPage();
   await page.goto(demo.url);
-  expect(await page.title()).toContain('library-stats-exporter');
-  expect(demo.customers).toHaveLength(5);
   for (const name of demo.customers) {
     expect(await page.getByRole('row').filter({ hasText: name, visible: true }).count()).toBe(1);
   }
@@ -61,36 +58,23 @@ test('the page of the demo shows every customer, without a problem or a request 
     const sparklines = page.getByRole('img', { name: /^People inside today: / });
     return (await sparklines.count()) === 5 || undefined;
   });
-  await eventually('the words of a problem', async () => {
-    await page.reload();
-    return (await page.getByText(PROBLEMS.nobody_counted.words).count()) > 0 || undefined;
-  });
-  expect(await page.locator('.polls div').first().textContent()).toMatch(/● people\s+\d+s ago/);
   expect(problems).toEqual([]);
   expect([...origins]).toEqual([new URL(demo.url).origin]);
 });
 
-test('a filter needs no script, and stays when the page loads itself again', async () => {
+test('a filter needs no script', async () => {
   const { page, problems } = await newPage({ javaScriptEnabled: false });
-  // The first filtered page loads itself again after a second, in place of a minute.
-  let refresh = '1';
-  await page.route('**/?filter=*', async (route) => {
-    const response = await route.fetch();
-    const body = await response.text();
-    await route.fulfill({ response, body: body.replace('content="60"', `content="${refresh}"`) });
-    refresh = '60';
-  });
-  const loaded: string[] = [];
-  page.on('load', () => loaded.push(new URL(page.url()).search));
   await page.goto(url);
   await page.getByLabel('Filter by name').fill('riverside-1');
   await page.getByRole('button', { name: 'Filter' }).click();
-  await eventually('the page that loaded itself', () => loaded.length > 2 || undefined);
-  expect(loaded).toEqual(['', '?filter=riverside-1', '?filter=riverside-1']);
+  await page.waitForURL('**/?filter=riverside-1');
   const names = await page.locator('tr.customer th').allTextContents();
   expect(names.length).toBeGreaterThan(10);
   expect(names.filter((name) => !name.includes('riverside-1'))).toEqual([]);
   expect(await page.getByLabel('Filter by name').inputValue()).toBe('riverside-1');
+  // Without an address, the page loads itself again with the filter.
+  const refresh = page.locator('meta[http-equiv="refresh"]');
+  expect(await refresh.getAttribute('content')).toBe('60');
   expect(problems).toEqual([]);
 });
 

@@ -3,6 +3,9 @@
  * dashboard, a rule or a check may ask for. Written by hand, not from the code, so that a name
  * changed there is found here.
  */
+import { readRecordings } from '../prometheus/rules.ts';
+import { matchedLabels, selectorsOf } from './promql.ts';
+
 type Metrics = Readonly<Record<string, readonly string[]>>;
 
 export const CONTRACT_METRICS: Metrics = {
@@ -66,11 +69,33 @@ const PROCESS_METRICS = metrics(
   nodejs_eventloop_lag_p99_seconds`,
 );
 
-/** The labels of a metric, job and instance among them; undefined where none has that name. */
+const ALERTS: Metrics = { ALERTS: ['alertname', 'alertstate', 'severity', 'service'] };
+
+const RECORDINGS = new Set(readRecordings().map(({ record }) => record));
+
+/**
+ * The labels of a metric, job and instance among them, of a recording, which its name begins with, or of ALERTS.
+ * Undefined where none has that name.
+ */
 export function labelsOf(metric: string): readonly string[] | undefined {
-  const known = { ...CONTRACT_METRICS, ...PROCESS_METRICS };
+  if (RECORDINGS.has(metric)) {
+    return (metric.split(':')[0] ?? '').split('_');
+  }
+  const known = { ...CONTRACT_METRICS, ...PROCESS_METRICS, ...ALERTS };
   const labels = known[metric] ?? known[metric.replace(/_(bucket|count|sum)$/, '')];
   return labels === undefined ? undefined : [...labels, 'job', 'instance'];
+}
+
+/** The labels of the series of an expression. Throws for a metric, or a label in a matcher, that does not exist. */
+export function seriesLabels(expression: string): readonly string[] {
+  return selectorsOf(expression).flatMap((selector) => {
+    const labels = labelsOf(selector.metric) ?? [];
+    const unknown = matchedLabels(selector).filter((label) => !labels.includes(label));
+    if (labels.length === 0 || unknown.length > 0) {
+      throw new Error(`${selector.metric} does not exist, or has no label ${unknown.join()}`);
+    }
+    return labels;
+  });
 }
 
 function breakdown(key: string): Metrics {

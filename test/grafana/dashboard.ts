@@ -2,88 +2,41 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { z } from 'zod';
 
-const DATASOURCE = z.object({ type: z.string(), uid: z.string() });
-const NAMED = z.record(z.string(), z.unknown());
-
-const TARGET = z.object({
-  refId: z.string(),
-  expr: z.string(),
-  datasource: DATASOURCE,
-  format: z.string(),
-  legendFormat: z.string(),
-});
-
-const PLACE = {
-  id: z.number().int().positive(),
-  title: z.string().regex(/\S/),
-};
-
 const PANEL = z.object({
-  ...PLACE,
   type: z.string(),
+  title: z.string().regex(/\S/),
   description: z.string().regex(/\S/),
-  gridPos: z.object({ x: z.number(), y: z.number(), w: z.number(), h: z.number() }),
-  targets: z.array(TARGET).min(1),
-  options: NAMED.default({}),
-  fieldConfig: z
-    .object({
-      defaults: z.object({
-        unit: z.string().optional(),
-        noValue: z.string().optional(),
-        mappings: z.array(z.object({ options: NAMED })).default([]),
-        custom: NAMED.default({}),
+  targets: z
+    .array(
+      z.object({
+        refId: z.string(),
+        expr: z.string(),
+        format: z.string(),
+        legendFormat: z.string(),
       }),
-      overrides: z
-        .array(
-          z.object({
-            matcher: z.object({ id: z.string(), options: z.unknown() }),
-            properties: z.array(z.object({ id: z.string(), value: z.unknown() })),
-          }),
-        )
-        .default([]),
-    })
-    .default({ defaults: { mappings: [], custom: {} }, overrides: [] }),
+    )
+    .min(1),
+  options: z.record(z.string(), z.unknown()),
+  fieldConfig: z.object({
+    overrides: z.array(z.object({ matcher: z.object({ options: z.string() }) })),
+  }),
   transformations: z.array(z.object({ id: z.string(), options: z.unknown() })).default([]),
 });
 
 /** A folded row with the panels below it. */
-const ROW = z.object({
-  ...PLACE,
-  type: z.literal('row'),
-  collapsed: z.literal(true),
-  gridPos: PANEL.shape.gridPos,
-  panels: z.array(PANEL).min(1),
+const ROW = z.object({ type: z.literal('row'), panels: z.array(PANEL).min(1) });
+
+/** With the panels of folded rows among the others. */
+const DASHBOARD = z.object({
+  uid: z.string(),
+  panels: z
+    .array(z.union([ROW, PANEL]))
+    .transform((panels) => panels.flatMap((one) => ('panels' in one ? one.panels : [one]))),
+  templating: z.object({ list: z.array(z.object({ name: z.string(), query: z.string() })) }),
+  annotations: z.object({ list: z.array(z.object({ expr: z.string() })) }),
 });
 
-const DASHBOARD_FILE = z.object({
-  uid: z.string().min(1).max(40),
-  title: z.string(),
-  schemaVersion: z.number(),
-  editable: z.boolean(),
-  links: z.array(z.looseObject({ url: z.string() })),
-  panels: z.array(z.union([ROW, PANEL])).min(1),
-  templating: z.object({ list: z.array(z.looseObject({ name: z.string(), query: z.string() })) }),
-  annotations: z.object({
-    list: z.array(
-      z.object({
-        type: z.string().optional(),
-        datasource: DATASOURCE,
-        expr: z.string().optional(),
-      }),
-    ),
-  }),
-});
-
-/** With the panels of folded rows among the others, and the places of all: first those that are not folded. */
-const DASHBOARD = DASHBOARD_FILE.transform(({ panels, ...dashboard }) => ({
-  ...dashboard,
-  panels: panels.flatMap((one) => ('panels' in one ? one.panels : [one])),
-  places: [panels, ...panels.flatMap((one) => ('panels' in one ? [one.panels] : []))].map((side) =>
-    side.map(({ gridPos }) => gridPos),
-  ),
-}));
-
-export type Dashboard = z.infer<typeof DASHBOARD>;
+type Dashboard = z.infer<typeof DASHBOARD>;
 export type Panel = z.infer<typeof PANEL>;
 
 const FOLDER = new URL('../../grafana/dashboards/', import.meta.url);
@@ -107,12 +60,7 @@ export function labelValues(query: string): { series: string; label: string } | 
   return series === undefined || label === undefined ? undefined : { series, label };
 }
 
-/** A window that nobody would write, so that Grafana's differs from the rest. */
-export const RATE_INTERVAL = '8869990787ms';
-
 /** The query as PromQL: Grafana's windows filled in, its variables left where they stand in quotes. */
 export function asPromql(expression: string): string {
-  return expression
-    .replaceAll('$__rate_interval', RATE_INTERVAL)
-    .replaceAll(/\$__(interval|range)\b/g, '26ms');
+  return expression.replaceAll(/\$__(rate_interval|interval|range)\b/g, '26ms');
 }

@@ -1,6 +1,6 @@
 /**
  * What an expression says, by Prometheus's own grammar: which series it names, with which matchers,
- * in which function, and which labels it groups by. Whether its types are right is Prometheus's own
+ * and which labels it groups by. Whether its types are right is Prometheus's own
  * to say (test/e2e).
  */
 import { parser } from '@prometheus-io/lezer-promql';
@@ -9,16 +9,11 @@ export interface Selector {
   readonly metric: string;
   /** Matcher as written: `job=~"$job"`. */
   readonly matchers: readonly string[];
-  /** The function or aggregation that it is given to directly, in lower case. */
-  readonly call: string | undefined;
   /** Range as written: `5m`. */
   readonly range: string | undefined;
 }
 
 type Node = ReturnType<typeof parser.parse>['topNode'];
-
-/** What may stand between a selector and the function that it is given to. */
-const WRAPPERS = ['FunctionCallBody', 'OffsetExpr', 'StepInvariantExpr', 'ParenExpr'];
 
 /** The series that an expression names. */
 export function selectorsOf(expression: string): readonly Selector[] {
@@ -33,7 +28,6 @@ export function selectorsOf(expression: string): readonly Selector[] {
     return {
       metric: text(expression, metric),
       matchers: matchers.map((matcher) => text(expression, matcher)),
-      call: callAround(matrix ?? node, expression),
       range: range ? text(expression, range) : undefined,
     };
   });
@@ -80,15 +74,6 @@ function nodesWithin(node: Node): readonly Node[] {
     nodes.push(...nodesWithin(child));
   }
   return nodes;
-}
-
-function callAround({ parent }: Node, expression: string): string | undefined {
-  if (parent !== null && WRAPPERS.includes(parent.name)) {
-    return callAround(parent, expression);
-  }
-  return parent?.name === 'FunctionCall' || parent?.name === 'AggregateExpr'
-    ? /^\w+/.exec(text(expression, parent))?.[0]
-    : undefined;
 }
 
 function text(expression: string, { from, to }: Node): string {

@@ -30,7 +30,6 @@ const BUILD = 'library_exporter_build_info';
 /** A library that is open all the time, one person a minute. */
 export const WELL: Scenario = {
   up: 1,
-  process_start_time_seconds: 0,
   [BUILD]: 1,
   'library_exporter_shard_info{shard="0",shards="1"}': 1,
   library_exporter_customers: 40,
@@ -46,10 +45,8 @@ export const WELL: Scenario = {
   'library_poll_last_success_timestamp_seconds{stream="device"}': now,
   'library_polls_total{stream="people"}': (minute) => minute,
   'library_poll_failures_total{stream="people"}': 0,
-  'library_polls_skipped_total{stream="people"}': 0,
   library_credentials_valid: 1,
   library_period_start_timestamp_seconds: 0,
-  library_utc_offset_seconds: 0,
   'library_site_info{name=""}': 1,
   library_people_entered_today: today,
   library_people_entered_usual_hour: 60,
@@ -173,7 +170,7 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
         ...silent('b', 'c', 'd', 'e'),
         ...ofBranch('101', {
           'library_site_info{name="Main"}': 1,
-          [problem('nobody_counted')]: until(60, () => undefined, 3_600),
+          [problem('nobody_counted')]: until(60, undefined, 3_600),
         }),
         ...atB(ofBranch('101', { [problem('nobody_counted')]: between(60, 90, 3_600, undefined) })),
         library_people_entered_today: until(60, today, (minute) => 160 + (minute - 60) / 10),
@@ -193,10 +190,8 @@ function between(
   inside: Value | undefined,
   outside: Value | undefined,
 ): (minute: number) => number | undefined {
-  return until(from, outside ?? absent, until(to, inside ?? absent, outside));
+  return until(from, outside, until(to, inside, outside));
 }
-
-function absent(): undefined {}
 
 /** Series of another exporter. */
 function atB(scenario: Scenario): Scenario {
@@ -215,7 +210,7 @@ function ofBranch(branch: string, scenario: Scenario): Scenario {
 
 /** Libraries of which nobody is counted from minute 60 on. */
 function silent(...customers: readonly string[]): Scenario {
-  const since = { [problem('nobody_counted')]: until(60, () => undefined, 3_600) };
+  const since = { [problem('nobody_counted')]: until(60, undefined, 3_600) };
   return Object.assign(
     {},
     ...customers.map((customer) => of(customer, { ...since, 'library_site_info{name=""}': 1 })),

@@ -1,10 +1,9 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import { prometheusRule } from '../../deploy/rules.ts';
 import { VERSION } from '../../src/cli/io.ts';
-import { asPromql, queriesOf, readDashboards } from '../grafana/dashboard.ts';
-import { labelsOf } from '../grafana/contract-metrics.ts';
-import { groupingLabels, madeLabels, matchedLabels, selectorsOf } from '../grafana/promql.ts';
-import type { Selector } from '../grafana/promql.ts';
+import { seriesLabels } from '../grafana/contract-metrics.ts';
+import { groupingLabels, madeLabels, selectorsOf } from '../grafana/promql.ts';
 import {
   PROMETHEUS_FOLDER,
   RULE_FILES,
@@ -23,13 +22,7 @@ const EXPRESSIONS = [
 const DOCS = readFileSync(new URL('../../docs/alerts.md', import.meta.url), 'utf8');
 
 test.each(EXPRESSIONS)('%s reads and groups by labels that exist', (_, expression) => {
-  const selectors = selectorsOf(expression);
-  expect(selectors.filter((selector) => labelsThere(selector) === undefined)).toEqual([]);
-  for (const selector of selectors) {
-    expect(labelsThere(selector)).toEqual(expect.arrayContaining([...matchedLabels(selector)]));
-  }
-  const there = selectors.flatMap((selector) => labelsThere(selector) ?? []);
-  expect([...there, ...madeLabels(expression)]).toEqual(
+  expect([...seriesLabels(expression), ...madeLabels(expression)]).toEqual(
     expect.arrayContaining([...groupingLabels(expression)]),
   );
 });
@@ -41,21 +34,6 @@ test.each(EXPRESSIONS)('%s has at most 300 characters', (_, expression) => {
 
 test.each(RULE_FILES)('the first line of %s has the version', (path) => {
   expect(readPrometheusFile(path)).toMatch(new RegExp(`^# library-stats-exporter ${VERSION}\n`));
-});
-
-test('every recording is read by a rule or a dashboard', () => {
-  const read = new Set(
-    EXPRESSIONS.flatMap(([name, expression]) =>
-      selectorsOf(expression)
-        .map(({ metric }) => metric)
-        .filter((metric) => metric !== name),
-    ),
-  );
-  const shown = readDashboards().flatMap(([, { panels }]) =>
-    panels.flatMap(queriesOf).flatMap((query) => selectorsOf(asPromql(query))),
-  );
-  shown.forEach(({ metric }) => read.add(metric));
-  expect(RECORDINGS.map(({ record }) => record).filter((record) => !read.has(record))).toEqual([]);
 });
 
 test('a recording that is older than the look-back of five minutes is read over a range', () => {
@@ -75,6 +53,11 @@ test('a recording that is older than the look-back of five minutes is read over 
   }
 });
 
+test('the rules of deploy/kubernetes are what npm run rules makes', () => {
+  const path = new URL('../../deploy/kubernetes/prometheusrule.yaml', import.meta.url);
+  expect(readFileSync(path, 'utf8')).toBe(prometheusRule());
+});
+
 test('every file of the folder is known', () => {
   const files = readdirSync(new URL('rules/', PROMETHEUS_FOLDER)).map((name) => `rules/${name}`);
   expect(files.toSorted()).toEqual([...RULE_FILES].toSorted());
@@ -84,13 +67,3 @@ test('docs/alerts.md has a section for each alert, and for no other', () => {
   const headings = [...DOCS.matchAll(/^### (Library\w+)$/gm)].map(([, name = '']) => name);
   expect(headings.toSorted()).toEqual(ALERTS.map(({ alert }) => alert).toSorted());
 });
-
-/** The labels of a metric of the exporter, a recording, or ALERTS; undefined where it does not exist. */
-function labelsThere({ metric }: Selector): readonly string[] | undefined {
-  if (metric === 'ALERTS') {
-    return ['alertname', 'alertstate'];
-  }
-  return RECORDINGS.some(({ record }) => record === metric)
-    ? (metric.split(':')[0] ?? '').split('_')
-    : labelsOf(metric);
-}

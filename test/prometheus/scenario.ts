@@ -28,7 +28,7 @@ export function now(minute: number): number {
 /** One value before a minute, another from it on. */
 export function until(
   changeAt: number,
-  before: Value,
+  before: Value | undefined,
   after: Value | undefined,
 ): (minute: number) => number | undefined {
   return (minute) => valueAt(minute < changeAt ? before : after, minute);

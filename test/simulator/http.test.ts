@@ -1,4 +1,4 @@
-/** The simulator over HTTP. test/e2e/commands.test.ts reads its responses as well. */
+/** The simulator over HTTP. */
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
 import { UsageError } from '../../src/base/errors.ts';

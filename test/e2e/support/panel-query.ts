@@ -14,13 +14,13 @@ export interface Reader {
 }
 
 /**
- * Returns the query as Grafana would send it. `name` is the heading of a table's column or the text of a
+ * Returns a panel's query as Grafana would send it. `name` is the heading of a table's column or the text of a
  * legend; without it the panel has one query, or the first one counts. Throws where there is no such panel,
  * column or legend.
  */
 export function panelQuery(
   [uid, title, name]: readonly [uid: string, title: string, name?: string],
-  { fromMs, atMs, customer = '.+', branch = '.*' }: Reader,
+  reader: Reader,
 ): string {
   const [, dashboard] = DASHBOARDS.find(([, one]) => one.uid === `library-${uid}`) ?? [];
   const panel = dashboard?.panels.find((one) => one.title === title);
@@ -37,9 +37,19 @@ export function panelQuery(
   if (target === undefined) {
     throw new Error(`the panel "${title}" of library-${uid} has no query "${name ?? ''}"`);
   }
-  return target.expr
+  return filledIn(target.expr, reader);
+}
+
+/** Returns a query of a dashboard as Grafana would send it for a reader. */
+export function filledIn(
+  expression: string,
+  { fromMs, atMs, customer = '.+', branch = '.*' }: Reader,
+): string {
+  return expression
     .replaceAll('$__range', `${Math.round((atMs - fromMs) / 1_000)}s`)
+    .replaceAll(/\$__(rate_interval|interval)\b/g, '1d')
     .replaceAll(/\$(job|instance)\b/g, '.+')
+    .replaceAll('$region', '.*')
     .replaceAll('$branch', branch)
     .replaceAll('$customer', customer);
 }

@@ -14,8 +14,6 @@ const DEBIAN_PACKAGES = {
   '/usr/bin/prometheus': 'prometheus',
   '/usr/bin/prometheus-alertmanager': 'prometheus-alertmanager',
   '/usr/bin/promtool': 'prometheus',
-  '/usr/bin/systemd-analyze': 'systemd',
-  '/usr/sbin/nginx': 'nginx',
 } as const;
 
 /** Folder of another version of Prometheus, with `usr/bin` below it; empty for the installed one. */

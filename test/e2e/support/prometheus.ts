@@ -10,19 +10,11 @@ export interface Sample {
   readonly value: number;
 }
 
-export interface Series {
-  readonly labels: Readonly<Record<string, string>>;
-  /** Times of its samples, oldest first. */
-  readonly atSeconds: readonly number[];
-}
-
-export interface Prometheus {
+export interface Prometheus extends AsyncDisposable {
   /** URL without a slash at the end. */
   readonly url: string;
   /** The instant vector that the query gives, by default now. Throws with Prometheus's words where it is wrong. */
   readonly query: (expression: string, atMs?: number) => Promise<readonly Sample[]>;
-  /** When a range selector has samples, by series. */
-  readonly samples: (selector: string) => Promise<readonly Series[]>;
   /** The values of a label over the series that the selector matches. */
   readonly labelValues: (label: string, selector: string) => Promise<readonly string[]>;
   readonly stop: () => Promise<void>;
@@ -32,11 +24,6 @@ const SAMPLE = z.object({
   metric: z.record(z.string(), z.string()),
   value: z.tuple([z.number(), z.string()]),
 });
-const SERIES = z.object({
-  metric: z.record(z.string(), z.string()),
-  values: z.array(z.tuple([z.number(), z.string()])),
-});
-const MATRIX = z.object({ data: z.object({ result: z.array(SERIES) }) });
 const VECTOR = z.object({ data: z.object({ result: z.array(SAMPLE) }) });
 const VALUES = z.object({ data: z.array(z.string()) });
 
@@ -82,11 +69,11 @@ export async function startPrometheus(
     /Server is ready/,
   );
   const url = `http://${address}`;
-  return { url, ...querying(url), stop };
+  return { url, ...querying(url), stop, [Symbol.asyncDispose]: stop };
 }
 
 /** Returns the queries of a Prometheus. */
-function querying(url: string): Pick<Prometheus, 'query' | 'samples' | 'labelValues'> {
+function querying(url: string): Pick<Prometheus, 'query' | 'labelValues'> {
   async function ask(path: string, parameters: Readonly<Record<string, string>>): Promise<unknown> {
     const search = new URLSearchParams(parameters).toString();
     const response = await fetch(`${url}/api/v1/${path}?${search}`);
@@ -100,13 +87,6 @@ function querying(url: string): Pick<Prometheus, 'query' | 'samples' | 'labelVal
       const time = atMs === undefined ? {} : { time: String(atMs / 1000) };
       const { data } = VECTOR.parse(await ask('query', { query: expression, ...time }));
       return data.result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
-    },
-    samples: async (selector) => {
-      const { data } = MATRIX.parse(await ask('query', { query: selector }));
-      return data.result.map(({ metric, values }) => ({
-        labels: metric,
-        atSeconds: values.map(([atSeconds]) => atSeconds),
-      }));
     },
     labelValues: async (label, selector) =>
       VALUES.parse(await ask(`label/${label}/values`, { 'match[]': selector })).data,

@@ -7,9 +7,6 @@ import type { Alert, Recording } from '../../prometheus/rules.ts';
 import type { InputSeries } from '../../prometheus/scenario.ts';
 import { debianProgram, finished, outcomeOf } from './processes.ts';
 
-/** The longest block of docs/backfill.md. */
-const BLOCK_HOURS = 162;
-
 export interface Expectation {
   readonly expr: string;
   readonly minute: number;
@@ -54,8 +51,9 @@ export async function failuresOf(unitTest: UnitTest): Promise<string> {
 
 /** Makes blocks of the files of a folder, as docs/backfill.md says. */
 export async function blocksFromFiles(history: string, blocks: string): Promise<void> {
+  const flags = ['--max-block-duration=162h', 'openmetrics', '--quiet'];
   for (const file of readdirSync(history).filter((name) => name.endsWith('.om'))) {
-    await createBlocks(['openmetrics', '--quiet', join(history, file), blocks]);
+    await createBlocks([...flags, join(history, file), blocks]);
   }
 }
 
@@ -65,32 +63,23 @@ export async function recordMonths(
   blocks: string,
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
 ): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'months-'));
-  try {
-    const rules = join(folder, 'months.json');
-    const groups = groupsOf('rules/recording.yml').filter(({ name }) =>
-      name.startsWith('library-month'),
-    );
-    writeFileSync(rules, JSON.stringify({ groups }));
-    await finished(debianProgram('/usr/bin/promtool'), [
-      'tsdb',
-      'create-blocks-from',
-      '--max-block-duration=2592h',
-      'rules',
-      `--start=${fromMs / 1_000}`,
-      `--end=${toMs / 1_000}`,
-      `--url=${url}`,
-      `--output-dir=${blocks}`,
-      rules,
-    ]);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const rules = `${blocks}.rules.json`;
+  const groups = groupsOf('rules/recording.yml').filter(({ name }) =>
+    name.startsWith('library-month'),
+  );
+  writeFileSync(rules, JSON.stringify({ groups }));
+  await createBlocks([
+    '--max-block-duration=2592h',
+    'rules',
+    `--start=${fromMs / 1_000}`,
+    `--end=${toMs / 1_000}`,
+    `--url=${url}`,
+    `--output-dir=${blocks}`,
+    rules,
+  ]);
 }
 
-/** Runs `promtool tsdb create-blocks-from` in the current folder. */
 async function createBlocks(args: readonly string[]): Promise<void> {
-  const longest = `--max-block-duration=${BLOCK_HOURS}h`;
   const promtool = debianProgram('/usr/bin/promtool');
-  await finished(promtool, ['tsdb', 'create-blocks-from', longest, ...args]);
+  await finished(promtool, ['tsdb', 'create-blocks-from', ...args]);
 }

@@ -31,7 +31,7 @@ export function faster(duration: string): string {
 const MINUTES: Readonly<Record<string, number>> = { s: 1 / 60, m: 1, h: 60, d: 1_440 };
 
 /** Returns the minutes of a duration as Prometheus writes it, with one unit. */
-export function minutesOf(duration: string): number {
+function minutesOf(duration: string): number {
   const [, count = '', unit = ''] = /^(\d+)([smhd])$/.exec(duration) ?? [];
   return Number(count) * (MINUTES[unit] ?? NaN);
 }
