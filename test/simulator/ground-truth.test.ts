@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { BREAKDOWNS } from '../../src/base/model.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
-import { branchRecords, countedOccupancy } from '../support/ground-truth.ts';
+import { branchRecords } from '../support/ground-truth.ts';
 import { LOGIN, NOW_MS, PEOPLE, at, silent, small, sum } from './support.ts';
 
 const BRANCHES = [
@@ -70,21 +70,4 @@ describe('totals', () => {
     expect(service.groundTruth('lone', atMs, atMs + 59_999).entered).toBe(0);
     expect(service.groundTruth('lone', atMs, NOW_MS + 1).exited).toBe(1);
   });
-});
-
-test('counted occupancy is clamped at 0 in every minute', () => {
-  const { service } = silent();
-  const startMs = at('2026-03-18T04:00:00Z');
-  function pass(kind: 'in' | 'out', minute: number, amount: number): void {
-    service.record('lone', { kind, atMs: startMs + minute * 60_000 + 500, amount });
-  }
-  pass('out', 1, 5);
-  pass('in', 3, 2);
-  pass('out', 3, 1);
-  pass('in', 4, 1);
-  expect(countedOccupancy(service, 'lone', startMs, NOW_MS)).toEqual([
-    { minuteMs: startMs + 60_000, entered: 0, exited: 5, people: 0 },
-    { minuteMs: startMs + 180_000, entered: 2, exited: 1, people: 1 },
-    { minuteMs: startMs + 240_000, entered: 1, exited: 0, people: 2 },
-  ]);
 });
