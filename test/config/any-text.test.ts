@@ -1,4 +1,4 @@
-/** Any text in place of a YAML file: a configuration, or problems with their places, no other error and no secret. */
+/** Any text in place of a YAML file: a configuration, or problems with their places, and no other error. */
 import { readFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,7 +7,6 @@ import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { loadWebConfig } from '../../src/config/web.ts';
 import { configWith, folderOf, problemsIn } from './folder.ts';
-import { LEAK, SECRET, SECRET_LETTERS } from './leak.ts';
 
 const INSERTED = [
   ['\n', '\r', '\t', ' ', '    ', '\0', '\xc2\xa0', '\xff', '[', ']', '{', '}', ',', ':', ': '],
@@ -42,12 +41,9 @@ const anyYaml = fc
 
 const HASH = '$2y$10$X0h1gDsPszWURqaxFh.zoubFi6DXncSjhoqNjgRrnGs7EsimhC7zG';
 const EXAMPLE = readFileSync(new URL('../../config.example.yaml', import.meta.url), 'latin1')
-  .replace('client_secret: ${HILLSIDE_SECRET}', `client_secret: ${SECRET}`)
-  // Letters of the secret are nowhere else.
-  .replace('T03:00:00Z', 'T03:00:00')
   // They take most of the time.
   .replaceAll(/^ *(?:opening|staffed)_hours: .*\n/gm, '');
-const CUSTOMER = `client_secret: ${SECRET}, timezone: UTC, breakdowns: [branch]`;
+const CUSTOMER = 'client_secret: hunter2hunter2, timezone: UTC, breakdowns: [branch]';
 
 /** The file, a valid text of it, the file that reads it, and how many texts are drawn. */
 const FILES = [
@@ -56,22 +52,11 @@ const FILES = [
   ['web.yaml', `basic_auth_users:\n  prometheus: ${HASH}\n`, 'web.yaml', 60],
 ] as const;
 
-const KEYS = /(?:^|[^_])client_s(?!ecret_file)|secret(?!_file)/;
-/** A path that was tried is shown, so a secret as a path cannot be hidden. */
-const SECRET_AS_PATH = /client_secret_file[^\n]*\n?[^\n]*HILLSIDE_SECRET/;
-
-/** Whether the secret follows another key by now, so that nothing says that it is one. */
-function isElsewhere(text: string): boolean {
-  const start = text.search(SECRET_LETTERS);
-  const line = text.slice(text.lastIndexOf('\n', start) + 1, start);
-  return start !== -1 && !KEYS.test(text.slice(Math.max(0, start - 20), start)) && line !== '';
-}
-
 test.each(FILES)('%s', async (name, valid, main, numRuns) => {
   const folder = await folderOf({
     'main.yaml': configWith({ more: 'customer_files: [more.yaml]' }),
-    'secrets/riverside': 'ZZQQJJQZ\n',
-    'secrets/northern-jutland': 'ZZQQJJQZ\n',
+    'secrets/riverside': 'hunter3hunter3\n',
+    'secrets/northern-jutland': 'hunter4hunter4\n',
   });
   const load = main === 'web.yaml' ? loadWebConfig : loadConfig;
   const anyBytes = fc.oneof(
@@ -84,25 +69,18 @@ test.each(FILES)('%s', async (name, valid, main, numRuns) => {
   let loaded = 0;
   await fc.assert(
     fc.asyncProperty(anyBytes, async (bytes) => {
-      const text = bytes.toString('latin1');
-      fc.pre(!isElsewhere(text) && !SECRET_AS_PATH.test(text));
       await writeFile(join(folder, name), bytes);
-      const loading = load({ path: join(folder, main), env: { HILLSIDE_SECRET: 'JJJQQQ' } });
-      const problems = await problemsIn(loading);
-      const config = await loading.catch(() => undefined);
-      expect(problems + JSON.stringify(config)).not.toMatch(LEAK);
-      loaded += config === undefined ? 0 : 1;
-      const lines = config ? [] : problems.split('\n').filter((line) => !line.startsWith('  '));
-      expect(lines.length === 0).toBe(config !== undefined);
-      for (const line of lines) {
+      const env = { HILLSIDE_SECRET: 'hunter5hunter5' };
+      const problems = await problemsIn(load({ path: join(folder, main), env }));
+      if (problems === 'no problem') {
+        loaded += 1;
+        return;
+      }
+      for (const line of problems.split('\n').filter((one) => !one.startsWith('  '))) {
         // A file that is not UTF-8 has no lines.
-        const [, file, row = '1', column = '1'] =
-          /^(\w+\.yaml)(?:: \S+ is|:(\d+):(\d+): (?:\S+):) \S.*$/u.exec(line) ?? [];
-        expect({ line, isPlace: file !== undefined && Number(column) > 0 }).toEqual({
-          line,
-          isPlace: true,
-        });
-        const rows = file === name ? text.split('\n').length : 100;
+        expect(line).toMatch(/^\w+\.yaml(?:: \S+ is|:[1-9]\d*:[1-9]\d*: \S+:) \S/);
+        const [, file, row = '1'] = /^(\S+?\.yaml):(\d+)/.exec(line) ?? [];
+        const rows = file === name ? bytes.toString('latin1').split('\n').length : 100;
         expect(Number(row)).toBeLessThanOrEqual(rows);
       }
     }),
