@@ -86,27 +86,6 @@ describe('a data endpoint', () => {
     expect([status, body]).toEqual([400, expect.stringMatching(/^\{"error":/)]);
   });
 
-  test('may ignore a forbidden combination, and `to` without `from`', () => {
-    const ignored = 'ignored';
-    const { ask } = small({ forbiddenCombinationStatus: ignored, toWithoutFromStatus: ignored });
-    const days = ask(PEOPLE, { aggregation: 'day' });
-    expect(ask(PEOPLE, { aggregation: 'day', limit: '1' })).toEqual(days);
-    expect(ask(PEOPLE, { aggregation: 'day', to: '2026-03-01T12:00:00Z' })).toEqual(days);
-  });
-
-  test.each([
-    ['error', 'application/json; charset=utf-8', /^\{"error":/],
-    ['message', 'application/json; charset=utf-8', /^\{"message":/],
-    ['problem', 'application/problem+json', /"status":422/],
-    ['text', 'text/plain; charset=utf-8', /^limit must/],
-    ['html', 'text/html; charset=utf-8', /^<!DOCTYPE/],
-    ['empty', 'text/plain; charset=utf-8', /^$/],
-  ] as const)('has errors in the format %s', (errorBody, type, body) => {
-    const response = silent({ errorBody, badValueStatus: 422 }).request(PEOPLE, { limit: '-' });
-    expect([response.status, response.headers['content-type']]).toEqual([422, type]);
-    expect(response.body).toMatch(body);
-  });
-
   test.each([
     ['seconds', '8'],
     ['date', 'Wed, 18 Mar 2026 15:00:13 GMT'],
