@@ -78,6 +78,7 @@ describe('a restart', () => {
   test('shows the same without a request but for the running window', async () => {
     const stored = await polled();
     const { branches } = stored;
+    expect(stored.write()).toEqual([]);
     const restarted = stored.restarted();
     expect(await restarted.poll()).toBe(1);
     for (const key of ['101', '102']) {
@@ -123,38 +124,8 @@ describe('a restart', () => {
     await fresh.poll();
     expect(restarted.state.pasts).toEqual(fresh.state.pasts);
   });
-});
 
-describe('the store', () => {
-  test('has today and the pasts, and past days until they are folded', async () => {
-    const stored = await polled();
-    const { branches } = stored;
-    const today = branches.day.startMs;
-    function written(): readonly (readonly [stream: string, dayStartMs: number])[] {
-      stored.write();
-      return stored.rows.map(({ stream, dayStartMs }) => [stream, dayStartMs]);
-    }
-    expect(written()).toEqual([
-      ['branch past', today],
-      ['branch', today],
-    ]);
-    expect(stored.write()).toEqual([]);
-    branches.nowMs += DAY_MS;
-    await branches.poll(8);
-    expect(isPastKnown(branches.state)).toBe(false);
-    expect(written()).toEqual([
-      ['branch past', today],
-      ['branch', today],
-      ['branch', branches.day.startMs],
-    ]);
-    await branches.poll();
-    expect(written()).toEqual([
-      ['branch past', branches.day.startMs],
-      ['branch', branches.day.startMs],
-    ]);
-  });
-
-  test('may be left after any row: a restart goes on where it was, and has the same past', async () => {
+  test('after any row goes on where it was, and has the same past', async () => {
     const fresh = (await polled()).branches.restarted();
     const stored = new StoredBranches(fresh.restarted());
     const requests = await fresh.poll();
