@@ -156,16 +156,16 @@ test('the digest changes with each file that is read, and with no other', async 
 
 const SECRET = 'hunter2hunter2';
 
+function withProxy(url: string): string {
+  return configWith({ service: `proxy_url: ${url}` }).replace(SECRET, '${SECRET}');
+}
+
 test.each([
   [configWith({}), 0o644, ['7:20: customers[0].client_secret']],
   [configWith({}), 0o640, []],
   [configWith({}).replace(SECRET, '${SECRET}'), 0o644, []],
-  [
-    configWith({ service: 'proxy_url: http://me:it@proxy' }).replace(SECRET, '${SECRET}'),
-    0o644,
-    ['4:14: service.proxy_url'],
-  ],
-  [configWith({ service: 'proxy_url: http://proxy' }).replace(SECRET, '${SECRET}'), 0o644, []],
+  [withProxy('http://me:it@proxy'), 0o644, ['4:14: service.proxy_url']],
+  [withProxy('http://proxy'), 0o644, []],
   [WITH_SECRET_FILE, 0o644, ['7:25: customers[0].client_secret_file']],
 ])('%j with the mode %o has the warnings %j', async (text, mode, places) => {
   const files = { 'config.yaml': text, 'secrets/riverside': SECRET };

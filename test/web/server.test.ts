@@ -85,51 +85,37 @@ describe('/metrics', () => {
   });
 });
 
-const CUSTOMERS = [
-  { name: 'riverside', labels: { region: 'north', type: 'main' } },
-  { name: 'Old "Town"', labels: {} },
-];
-
 test.each([
-  [undefined, 'exporter.example:10096', '/library/stats', {}],
+  [undefined, 'exporter.example:10096', { __metrics_path__: '/library/stats' }],
   [
-    'https://example.org/library',
+    'https://example.org/external',
     'example.org:443',
-    '/library/library/stats',
-    { __scheme__: 'https' },
+    { __scheme__: 'https', __metrics_path__: '/external/library/stats' },
   ],
 ])(
   '/sd with the external URL %s lists a target for each customer at %s',
-  async (externalUrl, host, path, scheme) => {
-    const url = await urlOf({
-      customers: () => CUSTOMERS,
-      telemetryPath: '/library/stats',
-      externalUrl,
-      routePrefix: '/',
-    });
+  async (externalUrl, host, address) => {
+    const customers = [
+      { name: 'riverside', labels: { region: 'north', type: 'main' } },
+      { name: 'Old "Town"', labels: {} },
+    ];
+    const paths = { telemetryPath: '/library/stats', externalUrl, routePrefix: '/' };
+    const url = await urlOf({ ...paths, customers: () => customers });
     const requested = { host: 'exporter.example:10096' };
     const { headers, body } = await ask(url, '/sd', { headers: requested });
     expect(headers['content-type']).toMatch(/^application\/json\b/);
-    const common = { ...scheme, __metrics_path__: path };
+    const [riverside, oldTown] = [
+      {
+        __param_customer: 'riverside',
+        __meta_library_region: 'north',
+        __meta_library_type: 'main',
+        instance: `${host}/riverside`,
+      },
+      { __param_customer: 'Old "Town"', instance: `${host}/Old "Town"` },
+    ];
     expect(JSON.parse(body)).toEqual([
-      {
-        targets: [host],
-        labels: {
-          ...common,
-          __param_customer: 'riverside',
-          __meta_library_region: 'north',
-          __meta_library_type: 'main',
-          instance: `${host}/riverside`,
-        },
-      },
-      {
-        targets: [host],
-        labels: {
-          ...common,
-          __param_customer: 'Old "Town"',
-          instance: `${host}/Old "Town"`,
-        },
-      },
+      { targets: [host], labels: { ...address, ...riverside } },
+      { targets: [host], labels: { ...address, ...oldTown } },
     ]);
   },
 );
