@@ -154,20 +154,6 @@ describe('the store', () => {
     expect(await readdir(folder)).toEqual(['state.db']);
   });
 
-  test('refuses a second process until the first one has ended', async () => {
-    const holder = fork(PROGRAM, [folder, 'hold'], { execPath: process.execPath });
-    try {
-      await once(holder, 'message');
-      await expect(start()).rejects.toThrow(StoreInUseError);
-    } finally {
-      holder.kill('SIGKILL');
-      await once(holder, 'exit');
-    }
-    started = [];
-    await start();
-    expect(await readdir(folder)).toEqual(['state.db', 'state.db-wal']);
-  });
-
   test('does not exist without a path', async () => {
     update(await start(''), 1);
     await clock.advance(60_000);

@@ -1,5 +1,5 @@
 /**
- * A process with a store. Arguments: the folder, and what to do: `hold` it, `update` once, or `die` so many
+ * A process with a store. Arguments: the folder, and what to do: `update` it once, or `die` so many
  * turns of the event loop after the second write began. The environment variable STORE_USER may be `nobody`.
  */
 import { setImmediate } from 'node:timers/promises';
@@ -59,9 +59,7 @@ const store = new Store({
   },
 });
 await store.start();
-if (mode === 'hold') {
-  process.send?.('holding');
-} else if (mode === 'update') {
+if (mode === 'update') {
   const restored = marks.get(OWNER, 'logins')?.value;
   updateAll(1);
   const saved = await store.stop();
