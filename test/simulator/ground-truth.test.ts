@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { BREAKDOWNS } from '../../src/base/model.ts';
-import type { Conventions } from '../../src/simulator/conventions.ts';
 import { branchRecords } from '../support/ground-truth.ts';
-import { LOGIN, NOW_MS, PEOPLE, at, silent, small, sum } from './support.ts';
+import { NOW_MS, at, silent, small } from './support.ts';
 
 const BRANCHES = [
   { id: 7, name: 'Main Library' },
@@ -10,30 +8,6 @@ const BRANCHES = [
 ];
 
 describe('totals', () => {
-  test.each([
-    ['plain', {}],
-    ['whole minutes', { resolutionMs: 60_000 }],
-    ['devices a month ahead', { deviceClocks: { share: 0.3, aheadMs: 30 * 86_400_000 } }],
-    ['keys of another time', { keyTime: 'server', serviceClockMs: 180_000 }],
-  ] as const)('are the sum of every response: %s', (_, conventions: Partial<Conventions>) => {
-    const { ask, service } = small(conventions, { branches: BRANCHES });
-    for (const from of ['2026-03-01T03:00:00Z', '2026-03-18T13:45:00Z']) {
-      const { entered, exited, logins } = service.served('lone', at(from));
-      for (const aggregation of [...BREAKDOWNS, 'day', 'quarter', 'minute']) {
-        const counted = sum(ask(PEOPLE, { aggregation, from }).result);
-        expect({ aggregation, ...counted }).toEqual({ aggregation, in: entered, out: exited });
-      }
-      for (const aggregation of ['day', 'quarter', 'minute']) {
-        const values = ask(LOGIN, { aggregation, from }).result.map(({ value }) => value);
-        expect(values.reduce((total, value) => total + value, 0)).toBe(logins);
-      }
-      for (const breakdown of BREAKDOWNS) {
-        const groups = [...service.breakdownTotals('lone', breakdown, at(from)).values()];
-        expect(groups.reduce((total, group) => total + group.entered, 0)).toBe(entered);
-      }
-    }
-  });
-
   test.each([
     [
       'late records',
