@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { readTextFile } from '../../src/base/files.ts';
 import { ServiceError } from '../../src/base/errors.ts';
@@ -39,7 +39,17 @@ const OBSTACLES: readonly (readonly [string, string, (path: string) => Promise<u
   // It has no blocks and takes no room.
   ['a gigabyte', 'is larger than 64 KiB', (path) => exec('truncate', ['-s', '1G', path])],
   ['an empty file', 'is empty, expected the secret', (path) => writeFile(path, '\n')],
+  ["others' file", 'cannot be read by this process: permission denied', writeUnreadable],
 ];
+
+async function writeUnreadable(path: string): Promise<void> {
+  await writeFile(path, 'hunter2hunter2', { mode: 0o000 });
+  if (process.geteuid?.() === 0) {
+    // Root may read everything.
+    process.seteuid?.(65_534);
+    onTestFinished(() => process.seteuid?.(0));
+  }
+}
 
 test.each(OBSTACLES)(
   'in place of a secret file, %s is reported with its path',
