@@ -42,12 +42,9 @@ async function expectProblems(part: Part, text: string, problems: Case[2]): Prom
 test.each<Case>([
   // types and ranges
   ['customer', 'capacity: "many"', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got "many" ^'],
-  ['customer', 'capacity: [7]', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got a list ^'],
   ['more', 'polling: { interval: banana }', '9:22: polling.interval: expected a duration from 1s to 1d, such as 60s, got banana ^'],
   ['more', 'polling: { "interval": "1 s", breakdown_interval: 9e9s }', ['9:24: polling.interval: expected a duration from 1s to 1d, such as 60s, got "1 s"', '9:51: polling.breakdown_interval: expected a duration from 1s to 1d, such as 5m, got 9e9s']],
-  ['more', 'polling: { interval: "${SECRET}" }', '9:22: polling.interval: expected a duration from 1s to 1d, such as 60s, got another value'],
   ['more', '  - { name: b, client_id: b, client_secret: &a correct-horse, timezone: *a }', '9:48: customers[1].timezone: expected an IANA time zone such as Europe/Copenhagen, got another value'],
-  ['more', '  - { name: b, client_id: b, client_secret: x, timezone: correct\n    horse }', '9:58: customers[1].timezone: expected an IANA time zone such as Europe/Copenhagen, got another value'],
   ['customer', 'capacity:', '9:14: customers[0].capacity: expected an integer from 1 to 1000000, got an empty value ^'],
   ['service', 'max_requests_per_second: 0', '4:28: service.max_requests_per_second: expected a number from 0.01 to 100000, got 0 ^'],
   ['service', 'request_times: UTC', '4:18: service.request_times: expected one of offset, utc, local, got UTC ^'],
@@ -63,7 +60,6 @@ test.each<Case>([
   ['customer', 'branches: Main', '9:15: customers[0].branches: expected branch ids with names such as { 101: Main Library }, got a string'],
   ['more', 'polling: 60s', '9:10: polling: expected a mapping with interval, got a string'],
   ['more', 'customer_files: [""]', '9:18: customer_files[0]: expected a file or pattern such as customers/*.yaml, got "" ^'],
-  ['more', '  - hillside', '9:5: customers[1]: expected a customer such as { name: …, client_id: … }, got a string'],
   ['more', '  - { name: b, client_id: b, client_secret: [x], timezone: UTC }', '9:45: customers[1].client_secret: expected the secret, got a list'],
   // names
   ['name', '"\\u200b"', '5:11: customers[0].name: expected a name of up to 128 visible characters, got another value'],
@@ -110,7 +106,6 @@ test.each<Case>([
   ['customer', 'labels: { region: north, "${REGION}": south }', '9:30: customers[0].labels: duplicate key'],
   ['customer', 'labels: { "${UNSET}": x }', ['9:15: customers[0].labels: environment variable UNSET is not set; write $${ for a literal ${', '9:15: customers[0].labels: expected a label name of letters, digits and _, not reserved (customer, branch, name, timezone, job, instance, __…), got another key']],
   ['customer', 'opening_hours: Mo-Fr 10:00-18:00\n  Sa 10:00-14:00', "9:20: customers[0].opening_hours: expected OpenStreetMap's syntax, with ; between rules, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00 ^"],
-  ['customer', 'opening_hours: ${SECRET}', "9:20: customers[0].opening_hours: expected OpenStreetMap's syntax, with ; between rules, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00"],
   // YAML
   ['file', 'service:\n\tbase_url: https://a.example\n\tauth_url: x\n', '2:1: (file): expected spaces as indentation, got a tab ^'],
   ['service', 'scope: !!binary c2NvcGU=', '4:10: (file): unknown tag; put a value that begins with ! in quotes'],

@@ -6,7 +6,10 @@ import { createConfigSchema, createCustomerSchema } from '../../src/config/schem
 import { hidden, text } from '../../src/config/values.ts';
 import { YamlFile } from '../../src/config/yaml-file.ts';
 import { configWith, load, problemsOf } from './folder.ts';
-import { LEAK, SECRET } from './leak.ts';
+
+/** Its letters are nowhere else in the files or in messages: three of them in a row are a leak. */
+const SECRET = 'QZJJ-ZQJZ8JZQJZQ';
+const LEAK = /[QZJ]{3}/;
 
 const IN_PLACE_OF_THE_SECRET: readonly string[] = [
   `client_secret: [${SECRET}]`,

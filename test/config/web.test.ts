@@ -76,25 +76,25 @@ test('a file with every key is loaded', async () => {
   min_version: TLS13
 basic_auth_users:
   prometheus: ${HASH}
-  grafana: \${HASH}
-  old: ${HASH.replace('$2y', '$2a')}
+  grafana: ${HASH.replace('$2y', '$2a')}
+  old: \${HASH}
 `,
   );
-  expect(config.tls).toEqual({
+  const { tls, users } = config;
+  expect(tls).toMatchObject({
     cert: server.cert,
-    key: config.tls?.key,
     clientAuth: 'RequireAndVerifyClientCert',
     clientCa: authority.cert,
     minVersion: 'TLSv1.3',
   });
-  expect(config.tls?.key.reveal()).toBe(server.key);
-  expect([...config.users].map(([user, hash]) => [user, hash.reveal()])).toEqual([
-    ['prometheus', HASH],
-    ['grafana', HASH],
-    ['old', HASH.replace('$2y', '$2a')],
-  ]);
+  expect(tls?.key.reveal()).toBe(server.key);
+  expect(Object.fromEntries(Array.from(users, ([user, hash]) => [user, hash.reveal()]))).toEqual({
+    prometheus: HASH,
+    grafana: HASH.replace('$2y', '$2a'),
+    old: HASH,
+  });
   expect(warnings).toEqual([]);
-  expect(JSON.stringify([...config.users, config])).not.toMatch(/X0h1gDs|PRIVATE KEY/);
+  expect(JSON.stringify([...users, config])).not.toMatch(/X0h1gDs|PRIVATE KEY/);
 });
 
 test('a key and hashes that others can read are warnings, certificates are not', async () => {
@@ -117,12 +117,7 @@ describe('while the server runs', () => {
   test.each([
     ['https cannot be removed', TLS, plain, '1:1: tls_server_config'],
     ['https cannot be added', plain, TLS, '2:3: tls_server_config'],
-    [
-      'client certificates cannot become required',
-      TLS,
-      requiring,
-      '4:21: tls_server_config.client_auth_type',
-    ],
+    ['clients cannot be required', TLS, requiring, '4:21: tls_server_config.client_auth_type'],
   ])('%s', async (_what, running, next, place) => {
     const problems = await problemsIn(load(next, (await load(running)).config));
     const [first] = problems.split('\n');

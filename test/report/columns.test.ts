@@ -51,11 +51,9 @@ test('CSV is that of RFC 4180: a head, quotes where needed, dots in decimals', (
 
 test('CSV with semicolons has decimal commas, and quotes a semicolon', () => {
   const csv = csvReport([{ ...MAIN, name: 'Main; old' }], { ...OPTIONS, separator: ';' });
-  expect(csv.split('\r\n').slice(0, 3)).toEqual([
-    'customer;branch;branch_name;period_start;period_end;entered;exited;visits;logins;days_open;days_without_counts;note',
-    'northern-jutland;101;"Main; old";2024-02-01;2024-03-01;2000;2000;2000;;20;0;',
+  expect(csv.split('\r\n')[2]).toBe(
     'northern-jutland;101;"Main; old";2025-02-01;2025-03-01;1001;1000;1000,5;;20;4;no counts',
-  ]);
+  );
 });
 
 test('CSV has the columns of the options, also without rows', () => {
@@ -102,11 +100,7 @@ const LOGINS: Section = {
   customer: 'northern-jutland',
   rows: [row('2025-02-01', '2025-03-01', { ...NOBODY, logins: 70 })],
 };
-const HILLTOP: Section = {
-  ...LOGINS,
-  customer: 'hilltop',
-  rows: [row('2025-02-01', '2025-03-01')],
-};
+const HILLTOP: Section = { customer: 'hilltop', rows: [row('2025-02-01', '2025-03-01')] };
 
 test('tables and HTML have totals of each customer with several parts, and of all customers; CSV has none', () => {
   const sections = [MAIN, NORTH, LOGINS, HILLTOP];

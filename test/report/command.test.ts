@@ -1,11 +1,12 @@
 /** `report` as a command: who fails, when it stops, and which days are without counts. */
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { assert, expect, onTestFinished, test } from 'vitest';
 import { DAY_MS } from '../../src/base/duration.ts';
 import { deadBetween, drawLibrary } from '../../src/simulator/libraries.ts';
 import type { Library } from '../../src/simulator/libraries.ts';
 import { startEnvironment } from '../cli/simulated-environment.ts';
+import type { Environment } from '../cli/simulated-environment.ts';
 import { Terminal } from '../cli/terminal.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 20, 12);
@@ -15,6 +16,10 @@ const LIBRARY: Partial<Library> = {
   visitsPerDay: 30,
   opening: WORKDAYS,
 };
+const WEEKS = [
+  ['2026-01-05', '2026-01-12'],
+  ['2026-01-12', '2026-01-19'],
+] as const;
 const JANUARY = ['--from=2026-01-05', '--to=2026-01-19', '--period=week'];
 
 async function start(libraries: Readonly<Record<string, Partial<Library>>>) {
@@ -22,16 +27,23 @@ async function start(libraries: Readonly<Record<string, Partial<Library>>>) {
     name,
     { library: { ...LIBRARY, ...library } },
   ]);
-  const environment = await startEnvironment(
-    Object.fromEntries(sorts),
-    {},
-    {
-      clock: { nowMs: () => NOW_MS },
-      historyMs: 60 * DAY_MS,
-    },
-  );
+  const past = { clock: { nowMs: () => NOW_MS }, historyMs: 60 * DAY_MS };
+  const environment = await startEnvironment(Object.fromEntries(sorts), {}, past);
   onTestFinished(() => environment[Symbol.asyncDispose]());
   return environment;
+}
+
+/** What the service counts of the customer from the start of a day to that of another. */
+function countedBetween({ service }: Environment, from: string, to: string) {
+  const [atStart, atEnd] = [from, to].map((date) =>
+    service.served('lone', Date.parse(`${date}T03:00:00Z`)),
+  );
+  assert(atStart !== undefined && atEnd !== undefined);
+  return {
+    entered: atStart.entered - atEnd.entered,
+    exited: atStart.exited - atEnd.exited,
+    logins: atStart.logins - atEnd.logins,
+  };
 }
 
 test('names the customers that fail, writes the others, and has status 1', async () => {
@@ -47,42 +59,24 @@ test('names the customers that fail, writes the others, and has status 1', async
   const text = readFileSync(file, 'utf8');
   expect([text[0], statSync(file).mode & 0o777]).toEqual(['\uFEFF', 0o640]);
   const lines = text.trim().split('\r\n');
-  expect(lines.slice(1).map((line) => line.split(',').slice(0, 3).join())).toEqual([
-    'good,2026-01-05,2026-01-12',
-    'good,2026-01-12,2026-01-19',
-  ]);
+  expect(lines.slice(1).map((line) => line.split(',').slice(0, 3).join())).toEqual(
+    WEEKS.map(([from, to]) => `good,${from},${to}`),
+  );
 });
 
 test('a customer with one branch and no name for it has no id, and its logins beside its visits', async () => {
   const environment = await start({ lone: { branches: [{ id: 7, name: 'Main Library' }] } });
   const file = join(environment.workspace.folder, 'report.csv');
-  const args = [environment.config(), '--from=2026-01-05', '--to=2026-01-19', '--period=week'];
   const terminal = new Terminal();
   terminal.errorIsTerminal = true;
-  const { err } = await terminal.run(
-    'report',
-    ...args,
-    '--by=branch',
-    '--format=csv',
-    `--output=${file}`,
-  );
+  const flags = ['--by=branch', '--format=csv', `--output=${file}`];
+  const { err } = await terminal.run('report', environment.config(), ...JANUARY, ...flags);
   expect(err).toMatch(new RegExp(`written to ${file}\n$`));
   const [, ...lines] = readFileSync(file, 'utf8').trim().split('\r\n');
-  const { served } = environment.service;
-  const mondays = ['05', '12', '19'].map((day) =>
-    served('lone', Date.parse(`2026-01-${day}T03:00:00Z`)),
-  );
-  expect(lines.map((line) => line.split(',').slice(0, 9))).toEqual(
-    [0, 1].map((i) => {
-      const [entered = 0, exited = 0, logins = 0] = (['entered', 'exited', 'logins'] as const).map(
-        (counter) => (mondays[i]?.[counter] ?? 0) - (mondays[i + 1]?.[counter] ?? 0),
-      );
-      const period =
-        [
-          ['2026-01-05', '2026-01-12'],
-          ['2026-01-12', '2026-01-19'],
-        ][i] ?? [];
-      return ['lone', '', '', ...period, ...[entered, exited, entered, logins].map(String)];
+  expect(lines.map((line) => line.split(',').slice(0, 9).join())).toEqual(
+    WEEKS.map(([from, to]) => {
+      const { entered, exited, logins } = countedBetween(environment, from, to);
+      return `lone,,,${from},${to},${entered},${exited},${entered},${logins}`;
     }),
   );
 });
@@ -101,28 +95,15 @@ test('is stopped by a signal without a half file', async () => {
 
 test.each([
   [['--from=2025-01-01', '--to=2025-01-01'], /^error: --to: expected a day after --from\n$/],
-  [
-    ['--from=2025-02-30', '--to=2025-03-01'],
-    /argument '2025-02-30' is invalid. Expected a date such as 2025-01-01/,
-  ],
-  [['--from=1899-12-31', '--to=2025-03-01'], /argument '1899-12-31' is invalid. .* from 1900 on/],
+  [['--from=2025-02-30', '--to=2025-03-01'], /'2025-02-30' is invalid. Expected a date such as/],
+  [['--from=1899-12-31', '--to=2025-03-01'], /'1899-12-31' is invalid. .* from 1900 on/],
   [
     ['--from=1900-01-01', '--to=2026-01-01', '--period=hour'],
     /^error: --from: expected at most 10000 periods, got 1104504: choose a later day or a longer --period\n$/,
   ],
-  [
-    ['--from=1990-01-01', '--to=2026-01-01', '--period=day'],
-    /^error: --from: expected at most 10000 periods, got 13149: /,
-  ],
   [['--from=2999-01-01', '--to=2999-02-01'], /^error: --from must not be in the future\n$/],
   [['--from=2025-01-01', '--to=2025-02-01', '--customer=nobody'], /no customer "nobody"/],
-  [
-    ['--from=2025-01-01', '--to=2025-02-01', '--output='],
-    /^error: option '--output <file>' .*Expected a path, got an empty one/,
-  ],
   [['--from=2025-01-01', '--to=2025-02-01', '--output=/no/such/file'], /^error: --output: ENOENT/],
-  [['--from=2025-01-01', '--to=2025-02-01', '--output=/'], /^error: --output: \/ is a folder/],
-  [['--from=2025-01-01'], /required option '--to <date>'/],
 ])('%j is bad usage', async (args, message) => {
   const environment = await start({ lone: {} });
   const { status, out, err } = await new Terminal().run('report', environment.config(), ...args);
@@ -141,21 +122,13 @@ const FAILED = (() => {
 
 test.each([
   ['by the opening hours', { opening_hours: 'Mo-Fr 08:00-20:00' }, 5, ['2026-01-13', '2026-01-14']],
-  [
-    'on a day that they do not have',
-    { opening_hours: 'Mo,Tu,Th-Sa 08:00-20:00' },
-    5,
-    ['2026-01-13', '2026-01-17'],
-  ],
+  ['on other days', { opening_hours: 'Tu,Th-Sa 08:00-20:00' }, 4, ['2026-01-13', '2026-01-17']],
   ['without opening hours, on usual weekdays', {}, 5, ['2026-01-13', '2026-01-14']],
 ])('days without counts are days that are open %s', async (_, customer, open, dates) => {
   const environment = await start({ lone: { devices: FAILED } });
   const range = ['--from=2025-12-15', '--to=2026-01-19', '--period=week', '--format=json'];
-  const { status, out } = await new Terminal().run(
-    'report',
-    environment.config({ customer }),
-    ...range,
-  );
+  const config = environment.config({ customer });
+  const { status, out } = await new Terminal().run('report', config, ...range);
   expect(status).toBe(0);
   const rows = JSON.parse(out) as Readonly<Record<string, unknown>>[];
   expect(rows.at(-1)).toMatchObject({ days_open: open, dates_without_counts: dates });
@@ -171,11 +144,8 @@ test('without people in streams, days count logins, and branches are refused', a
     exited: null,
     visits: null,
     days_without_counts: 0,
+    logins: countedBetween(environment, ...WEEKS[0]).logins,
   });
-  expect(rows[0]?.['logins']).toBe(
-    environment.service.served('lone', Date.UTC(2026, 0, 5, 3)).logins -
-      environment.service.served('lone', Date.UTC(2026, 0, 12, 3)).logins,
-  );
   const refused = await new Terminal().run('report', config, ...JANUARY, '--by=branch');
   expect([refused.status, refused.err]).toEqual([
     2,

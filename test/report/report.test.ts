@@ -12,13 +12,13 @@ import { Terminal } from '../cli/terminal.ts';
 import type { Ran } from '../cli/terminal.ts';
 
 const ZONE = 'Europe/Copenhagen';
-const CALENDAR = new Calendar(new Zone(ZONE), { hour: 4, minute: 0 });
+const DAY_START = 4;
+const CALENDAR = new Calendar(new Zone(ZONE), { hour: DAY_START, minute: 0 });
 /** The service's now: two days after the end of the year, so that some records are still late. */
 const NOW_MS = Date.UTC(2026, 0, 3, 9);
 const YEAR = ['--from=2025-01-01', '--to=2026-01-01'];
 /** With a change of the clocks, and the days on which East counts nobody. */
 const QUARTER = ['--from=2025-01-01', '--to=2025-04-01'];
-const LAST_QUARTER = ['--from=2025-10-01', '--to=2026-01-01'];
 const ALL_WEEK = [0, 1, 2, 3, 4, 5, 6];
 const BRANCHES = ['Main Library', 'North', 'South', 'East'].map((name, i) => ({
   id: 101 + i,
@@ -57,7 +57,6 @@ let environment: Environment;
 beforeAll(async () => {
   environment = await startEnvironment(
     {
-      plain: { library: LIBRARY, conventions: LATE },
       // Minutes are forced into days above 1,000 rows, and windows include the minute at their ends.
       forced: {
         library: LIBRARY,
@@ -104,7 +103,7 @@ async function run(...args: readonly string[]): Promise<Ran> {
     customer: {
       streams: ['people', 'logins'],
       breakdowns: ['branch', 'device'],
-      staffed_hours: 'Mo-Fr 10:00-17:30; Sa 11:00-14:00',
+      staffed_hours: 'Mo-Fr 10:00-17:30',
       opening_hours: '24/7',
       branches: { 104: { name: 'East', staffed_hours: 'Tu 12:15-18:00' } },
     },
@@ -160,7 +159,6 @@ const MONTHS = Array.from({ length: 12 }, (_, i) => [
 ]);
 
 test.each([
-  ['plain', LAST_QUARTER, MONTHS.slice(9)],
   ['forced', YEAR, MONTHS],
   ['nightly', ['--from=2025-11-01', '--to=2026-01-01'], MONTHS.slice(10)],
 ])(
@@ -188,16 +186,6 @@ test.each([
     }
   },
 );
-
-test('months by customer take two requests for each month and stream', async () => {
-  let requests = 0;
-  environment.onRequest = () => {
-    requests += 1;
-  };
-  await rows(...LAST_QUARTER, '--customer=plain');
-  // One by minute, and one by day, to compare.
-  expect(requests).toBe(2 * 3 * 2);
-});
 
 test('the months of branches are the ground truth', async () => {
   const customer = 'forced';
@@ -258,55 +246,41 @@ test('the hours of nights on which clocks change are the ground truth', async ()
   expect(perDay).toEqual([23, 4 * 23, 25, 4 * 25]);
 });
 
+/** Staffed hours, from midnight of the Tuesday on. */
+const TUESDAY_AND_WEDNESDAY = [
+  [10, 17.5],
+  [34, 41.5],
+] as const;
+const TUESDAY_OF_EAST = [[12.25, 18]] as const;
+
 test.each(['customer', 'branch'] as const)(
   'entries while staff is there are the ground truth, by %s',
   async (by) => {
-    const range = ['--from=2025-03-24', '--to=2025-04-07'];
-    const all = await rows(
-      ...range,
-      '--period=week',
-      '--hours=staffed',
-      `--by=${by}`,
-      '--customer=forced',
-    );
+    const range = ['--from=2025-03-25', '--to=2025-03-27'];
+    const all = await rows(...range, '--hours=staffed', `--by=${by}`, '--customer=forced');
     const found = all.filter(({ entered }) => entered !== null);
-    expect(found).toHaveLength(by === 'customer' ? 2 : 8);
+    expect(found).toHaveLength(by === 'customer' ? 1 : 4);
     for (const row of found) {
       const span = spanOf(row);
-      const isEast = row['branch'] === '104';
-      const staffed = staffedSpans(span, isEast);
-      const key = by === 'branch' ? 'branch' : undefined;
-      const entered = staffed.reduce(
-        (sum, one) => sum + groundTruthOf('forced', one, Number(row['branch']), key).entered,
-        0,
+      function enteredIn(part: Span): number {
+        const key = by === 'branch' ? 'branch' : undefined;
+        return groundTruthOf('forced', part, Number(row['branch']), key).entered;
+      }
+      const staffed = (row['branch'] === '104' ? TUESDAY_OF_EAST : TUESDAY_AND_WEDNESDAY).map(
+        ([from, to]) => ({
+          startMs: span.startMs + (from - DAY_START) * HOUR_MS,
+          endMs: span.startMs + (to - DAY_START) * HOUR_MS,
+        }),
       );
-      const hours = isEast ? 5.75 : 5 * 7.5 + 3;
-      const everybody = groundTruthOf('forced', span, Number(row['branch']), key).entered;
+      const entered = staffed.reduce((sum, one) => sum + enteredIn(one), 0);
+      const hours = staffed.reduce((sum, one) => sum + (one.endMs - one.startMs) / HOUR_MS, 0);
       expect(row).toMatchObject({
-        entered: everybody,
+        entered: enteredIn(span),
         entered_staffed: entered,
-        entered_self_service: everybody - entered,
+        entered_self_service: enteredIn(span) - entered,
         hours_staffed: hours,
-        hours_self_service: (span.endMs - span.startMs) / HOUR_MS - hours,
+        hours_self_service: 48 - hours,
       });
     }
   },
 );
-
-/** The staffed hours of a span of whole days. */
-function staffedSpans({ startMs, endMs }: Span, isEast: boolean): readonly Span[] {
-  const spans: Span[] = [];
-  for (let dayMs = startMs; dayMs < endMs; dayMs = CALENDAR.dayAt(dayMs).endMs) {
-    const midnight = Math.floor((dayMs + CALENDAR.zone.offsetMsAt(dayMs)) / DAY_MS) * DAY_MS;
-    const weekday = new Date(midnight).getUTCDay();
-    const workday = weekday === 6 ? [11, 14] : weekday === 0 ? [] : [10, 17.5];
-    const [from, to] = isEast ? (weekday === 2 ? [12.25, 18] : []) : workday;
-    if (from !== undefined && to !== undefined) {
-      spans.push({
-        startMs: CALENDAR.zone.instantOfWall(midnight + from * HOUR_MS),
-        endMs: CALENDAR.zone.instantOfWall(midnight + to * HOUR_MS),
-      });
-    }
-  }
-  return spans;
-}

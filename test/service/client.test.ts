@@ -54,19 +54,6 @@ describe('a query', () => {
     expect(harness.credentials).toEqual([true]);
   });
 
-  test('can have an end and go to the logins, with the same token and connection', async () => {
-    const { server, harness } = await start();
-    await ask(harness.riverside);
-    server.data = json(200, { metadata: { aggregation: 'day' }, result: [{ key: 20, value: 7 }] });
-    const [from, to] = ['2026-10-01T04:00:00Z', '2026-11-01T04:00:00Z'];
-    const query = { endpoint: 'login', aggregation: 'day', from, to } as const;
-    expect((await ask(harness.riverside, query)).rows).toEqual([{ key: 20, counts: [7] }]);
-    expect(server.received[2]?.url).toBe(
-      '/v1/login?aggregation=day&from=2026-10-01T04%3A00%3A00Z&to=2026-11-01T04%3A00%3A00Z',
-    );
-    expect(server.connections).toBe(1);
-  });
-
   test.each([
     ['offset', '2026-11-01T04%3A00%3A00%2B01%3A00', '2026-11-01T05%3A00%3A00%2B01%3A00'],
     ['utc', '2026-11-01T03%3A00%3A00Z', '2026-11-01T04%3A00%3A00Z'],

@@ -8,22 +8,14 @@ const BASIC = `Basic ${Buffer.from('user:proxy-password').toString('base64')}`;
 const SECURE = certified();
 
 describe('service.proxy_url', () => {
-  test('carries TLS through one tunnel and sees no token', async () => {
+  test('carries TLS through one tunnel, whatever NO_PROXY names, and sees no token', async () => {
     const server = await startScriptedServer(SECURE);
     const proxy = await startProxy(true);
-    const harness = createHarness(server.url, { config: { ca: AUTHORITY, proxyUrl: proxy.url } });
+    const config = { ca: AUTHORITY, proxyUrl: proxy.url };
+    const harness = createHarness(server.url, { config, environment: { NO_PROXY: '*' } });
     await ask(harness.riverside);
     await ask(harness.riverside);
     expect(proxy.seen).toEqual([`CONNECT ${new URL(server.url).host} ${BASIC}`]);
-  });
-
-  test('is used whatever NO_PROXY names', async () => {
-    const server = await startScriptedServer(SECURE);
-    const proxy = await startProxy(true);
-    const environment = { NO_PROXY: '*', no_proxy: '127.0.0.1' };
-    const config = { ca: AUTHORITY, proxyUrl: proxy.url };
-    await ask(createHarness(server.url, { config, environment }).riverside);
-    expect(proxy.seen).toHaveLength(1);
   });
 
   test('carries plain HTTP, too', async () => {
@@ -48,22 +40,15 @@ describe('service.proxy_url', () => {
 describe('HTTPS_PROXY', () => {
   test.for([
     ['127.0.0.1', { NO_PROXY: 'example.org' }, true],
-    ['127.0.0.1', { NO_PROXY: 'example.org,127.0.0.1' }, false],
-    ['127.0.0.1', { NO_PROXY: '127.0.0.1:PORT' }, false],
-    ['localhost', { NO_PROXY: '*' }, false],
+    ['127.0.0.1', { NO_PROXY: 'example.org,127.0.0.1:PORT' }, false],
     ['localhost', { NO_PROXY: ' example.org , LOCALHOST ' }, false],
     ['localhost', { NO_PROXY: 'host' }, true],
     ['library.localhost', { NO_PROXY: 'localhost' }, false],
-    ['127.0.0.1', { no_proxy: '127.0.0.1' }, false],
     ['127.0.0.1', { no_proxy: '127.0.0.1', NO_PROXY: 'example.org' }, true],
-    ['127.0.0.1', { https_proxy: 'socks://x' }, true],
-    ['127.0.0.1', { HTTPS_PROXY: undefined, https_proxy: 'PROXY' }, true],
     ['127.0.0.1', { HTTPS_PROXY: '', https_proxy: 'PROXY' }, true],
     ['127.0.0.1', { no_proxy: '127.0.0.1', NO_PROXY: '' }, false],
-    ['127.0.0.1', { HTTPS_PROXY: 'ADDRESS' }, true],
     ['127.0.0.1', { HTTPS_PROXY: 'user:proxy-password@ADDRESS' }, true],
     ['127.0.0.1', { NO_PROXY: '10.0.0.0/8, 127.0.0.0/8' }, false],
-    ['127.0.0.1', { NO_PROXY: '127.0.0.1/32' }, false],
     ['127.0.0.1', { NO_PROXY: '127.0.0.2/32,127.0.0.1/33,127.0.0.1/x,::/0,10/8' }, true],
     ['[::1]', { NO_PROXY: '::/64' }, false],
     ['[::1]', { NO_PROXY: '::2/128,::1' }, false],

@@ -57,18 +57,16 @@ function raw(bytes: string | Uint8Array, then: 'end' | 'reset' | 'stay' = 'stay'
   };
 }
 
-/** Sends a text again and again, as fast as the client takes it. */
-function endless(head: string, text: string): Responder {
-  return (_request, { socket }) => {
-    const chunk = text.repeat(Math.ceil(16_384 / text.length));
-    function more(): void {
-      while (socket?.destroyed === false && socket.write(chunk)) {
-        // Until the buffer is full.
-      }
+/** Sends rows without an end, as fast as the client takes them. */
+function endless(_request: unknown, { socket }: Parameters<Responder>[1]): void {
+  const rows = '{"key":1,"in":1,"out":1},'.repeat(700);
+  function more(): void {
+    while (socket?.destroyed === false && socket.write(rows)) {
+      // Until the buffer is full.
     }
-    socket?.on('drain', more).write(head);
-    more();
-  };
+  }
+  socket?.on('drain', more).write(`${OK}\r\n{"result":[`);
+  more();
 }
 
 function drip(_request: unknown, { socket }: Parameters<Responder>[1]): void {
@@ -115,9 +113,8 @@ test.for<[string, Responder, string]>([
 
 test.for<[string, Responder, string, FailureReason?]>([
   ['is not HTTP', raw('220 smtp ready\r\n\r\n', 'end'), 'none'],
-  ['has an endless head', endless(OK, 'X-Header: and so on\r\n'), 'none'],
   ['is longer than 8 MiB', body(GOOD + ' '.repeat(8 * MIB)), '200'],
-  ['is endless', endless(`${OK}\r\n{"result":[`, '{"key":1,"in":1,"out":1},'), '200'],
+  ['is endless', endless, '200'],
   ['is 300 MiB of gzip', gzipped(gzipSync(Buffer.alloc(300 * MIB, 32))), '200'],
   ['is gzip that is cut off', gzipped(gzipSync(GOOD).subarray(0, -9)), '200'],
   ['changes the protocol', raw(SWITCHED), '101', 'rejected'],
@@ -131,9 +128,7 @@ test.for<[string, Responder, string, FailureReason?]>([
 test.for<[string, Responder]>([
   ['is compressed with gzip', gzipped(gzipSync(GOOD))],
   ['is compressed with zlib', deflated(deflateSync(GOOD))],
-  ['is raw deflate', deflated(deflateRawSync(GOOD))],
   ['is raw deflate without compression', deflated(deflateRawSync(GOOD, { level: 0 }))],
-  ['is text/json', body(GOOD, { 'content-type': 'text/json; charset=utf-8' })],
   ['comes after interim responses', raw(`HTTP/1.1 103 Hints\r\nX: y\r\n\r\n${WHOLE}`)],
   ['ends with the connection', raw(`${OK}\r\n${GOOD}`, 'end')],
 ])('a response that %s is good', async ([, response]) => {
@@ -169,29 +164,22 @@ describe('a connection', () => {
   const PAGE = body('<html>', { 'content-type': 'text/html' });
 
   test.for<[string, Responder]>([
-    ['302', status(302)],
     ['403', status(403)],
-    ['404', status(404)],
-    ['429', status(429)],
     ['503', status(503)],
     ['a page', PAGE],
     ['JSON that is no answer', json(200, {})],
   ])('is closed after %s, for data and for tokens', async ([, failure]) => {
     const { server, harness } = await start();
     const client = harness.clientFor('riverside', { maxAttempts: 1, maxWaitMs: 0 });
-    const { token } = server;
-    server.token = failure;
-    for (const count of [1, 2]) {
-      await failureOf(ask(client));
-      await until(() => server.sockets.size === 0);
-      expect(server.connections).toBe(count);
-    }
-    server.token = token;
-    server.data = failure;
-    for (const count of [3, 4]) {
-      await failureOf(ask(client));
-      await until(() => server.sockets.size === 0);
-      expect(server.connections).toBe(count);
+    for (const endpoint of ['token', 'data'] as const) {
+      const { [endpoint]: good, connections } = server;
+      server[endpoint] = failure;
+      for (const count of [1, 2]) {
+        await failureOf(ask(client));
+        await until(() => server.sockets.size === 0);
+        expect(server.connections).toBe(connections + count);
+      }
+      server[endpoint] = good;
     }
   });
 

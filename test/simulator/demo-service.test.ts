@@ -46,19 +46,6 @@ describe('the five customers of the demo', () => {
     },
   );
 
-  test('have doors that died 25 hours ago, in old-town the only one, and stations that work', () => {
-    const service = serviceAt(NOW_MS);
-    const today = service.groundTruth('old-town', Date.parse('2026-03-18T00:00:00Z'));
-    expect(today.entered).toBe(0);
-    expect(today.logins).toBeGreaterThan(20);
-    const deathMs = Date.parse('2026-03-17T14:00:00Z');
-    expect(service.groundTruth('old-town', deathMs).entered).toBe(0);
-    expect(service.groundTruth('old-town', deathMs - HOUR_MS).entered).toBeGreaterThan(20);
-    const before = service.breakdownTotals('riverside', 'device', deathMs - HOUR_MS);
-    const after = service.breakdownTotals('riverside', 'device', deathMs);
-    expect([...before.keys()].filter((id) => !after.has(id))).toHaveLength(1);
-  });
-
   test('have three branches in one place, of which one has a dead door and one shorter hours', () => {
     const service = serviceAt(NOW_MS);
     const branches = service.customers.map(({ library }) => library.branches);

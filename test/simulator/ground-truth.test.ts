@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { BREAKDOWNS } from '../../src/base/model.ts';
-import type { Conventions } from '../../src/simulator/conventions.ts';
-import { branchRecords, countedOccupancy } from '../support/ground-truth.ts';
-import { LOGIN, NOW_MS, PEOPLE, at, silent, small, sum } from './support.ts';
+import { branchRecords } from '../support/ground-truth.ts';
+import { NOW_MS, at, silent, small } from './support.ts';
 
 const BRANCHES = [
   { id: 7, name: 'Main Library' },
@@ -10,30 +8,6 @@ const BRANCHES = [
 ];
 
 describe('totals', () => {
-  test.each([
-    ['plain', {}],
-    ['whole minutes', { resolutionMs: 60_000 }],
-    ['devices a month ahead', { deviceClocks: { share: 0.3, aheadMs: 30 * 86_400_000 } }],
-    ['keys of another time', { keyTime: 'server', serviceClockMs: 180_000 }],
-  ] as const)('are the sum of every response: %s', (_, conventions: Partial<Conventions>) => {
-    const { ask, service } = small(conventions, { branches: BRANCHES });
-    for (const from of ['2026-03-01T03:00:00Z', '2026-03-18T13:45:00Z']) {
-      const { entered, exited, logins } = service.served('lone', at(from));
-      for (const aggregation of [...BREAKDOWNS, 'day', 'quarter', 'minute']) {
-        const counted = sum(ask(PEOPLE, { aggregation, from }).result);
-        expect({ aggregation, ...counted }).toEqual({ aggregation, in: entered, out: exited });
-      }
-      for (const aggregation of ['day', 'quarter', 'minute']) {
-        const values = ask(LOGIN, { aggregation, from }).result.map(({ value }) => value);
-        expect(values.reduce((total, value) => total + value, 0)).toBe(logins);
-      }
-      for (const breakdown of BREAKDOWNS) {
-        const groups = [...service.breakdownTotals('lone', breakdown, at(from)).values()];
-        expect(groups.reduce((total, group) => total + group.entered, 0)).toBe(entered);
-      }
-    }
-  });
-
   test.each([
     [
       'late records',
@@ -70,21 +44,4 @@ describe('totals', () => {
     expect(service.groundTruth('lone', atMs, atMs + 59_999).entered).toBe(0);
     expect(service.groundTruth('lone', atMs, NOW_MS + 1).exited).toBe(1);
   });
-});
-
-test('counted occupancy is clamped at 0 in every minute', () => {
-  const { service } = silent();
-  const startMs = at('2026-03-18T04:00:00Z');
-  function pass(kind: 'in' | 'out', minute: number, amount: number): void {
-    service.record('lone', { kind, atMs: startMs + minute * 60_000 + 500, amount });
-  }
-  pass('out', 1, 5);
-  pass('in', 3, 2);
-  pass('out', 3, 1);
-  pass('in', 4, 1);
-  expect(countedOccupancy(service, 'lone', startMs, NOW_MS)).toEqual([
-    { minuteMs: startMs + 60_000, entered: 0, exited: 5, people: 0 },
-    { minuteMs: startMs + 180_000, entered: 2, exited: 1, people: 1 },
-    { minuteMs: startMs + 240_000, entered: 1, exited: 0, people: 2 },
-  ]);
 });

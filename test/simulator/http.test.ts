@@ -6,15 +6,16 @@ import { seededRandom } from '../../src/base/random.ts';
 import { createFaults } from '../../src/simulator/faults.ts';
 import type { Faults } from '../../src/simulator/faults.ts';
 import { startSimulator } from '../../src/simulator/http.ts';
-import type { Simulator } from '../../src/simulator/http.ts';
+import type { Simulator, SimulatorOptions } from '../../src/simulator/http.ts';
 import { bearer, small } from './support.ts';
 
 const { service } = small();
 let faults: Faults;
 let simulator: Simulator;
 
-async function start(listenAddress: string): Promise<Simulator> {
-  return startSimulator({ service, faults, clock: systemClock, listenAddress });
+async function start(options: Partial<SimulatorOptions> = {}): Promise<Simulator> {
+  const listenAddress = '127.0.0.1:0';
+  return startSimulator({ service, faults, clock: systemClock, listenAddress, ...options });
 }
 
 async function days(): Promise<Response> {
@@ -24,7 +25,7 @@ async function days(): Promise<Response> {
 
 beforeEach(async () => {
   faults = createFaults({ random: seededRandom(1) });
-  simulator = await start('127.0.0.1:0');
+  simulator = await start();
 });
 
 afterEach(async () => {
@@ -69,19 +70,13 @@ test('a door, the doors of a branch, or all of them die and live again under /si
     { id: 8, name: 'West Branch' },
   ];
   const { service: alive, clock } = small({}, { branches, visitsPerDay: 5_000 });
-  const started = await startSimulator({
-    service: alive,
-    faults,
-    clock,
-    listenAddress: '127.0.0.1:0',
-  });
+  const started = await start({ service: alive, clock });
   onTestFinished(() => started.close());
   async function counted(doors: object): Promise<readonly number[]> {
     const before = alive.served('lone', NOON_MS);
     const body = JSON.stringify({ customer: 'lone', ...doors });
-    expect((await fetch(`${started.url}/simulator/doors`, { method: 'POST', body })).status).toBe(
-      200,
-    );
+    const { status } = await fetch(`${started.url}/simulator/doors`, { method: 'POST', body });
+    expect(status).toBe(200);
     expect(alive.served('lone', NOON_MS)).toEqual(before);
     // What was counted before arrives within a minute.
     clock.aheadMs += MINUTE_MS;
@@ -112,6 +107,6 @@ test.each([
 test.each(['0.0.0.0:0', 'example.org:80', ':10096', '127.0.0.1'])(
   'refuses to listen on %s',
   async (listenAddress) => {
-    await expect(start(listenAddress)).rejects.toThrow(UsageError);
+    await expect(start({ listenAddress })).rejects.toThrow(UsageError);
   },
 );

@@ -1,27 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { LOGIN, NOW_MS, PEOPLE, at, silent, small } from './support.ts';
-import type { Response, RawRecord, Small } from './support.ts';
-
-const OFFLINE = { usualMs: 1_000, offlineShare: 0.3, offlineMaxMs: 3_600_000 };
+import type { RawRecord } from './support.ts';
 
 describe('raw records', () => {
-  test.each([
-    ['by server time, with offline devices', { windowTime: 'server', lateness: OFFLINE }],
-    ['limited by bytes', { forced: { above: 'bytes', limit: 5_000 } }],
-  ] as const)('have pages that join to the whole: %s', (_, conventions) => {
-    const { ask, service } = small(conventions);
-    const from = '2026-03-17T11:00:00Z';
-    const records = readPages({ ask }, { from, limit: '37' });
-    expect(new Set(records.map(({ id }) => id)).size).toBe(records.length);
-    function amounts(category: string): number {
-      const ofCategory = records.filter((record) => record.category === category);
-      return ofCategory.reduce((total, { amount }) => total + amount, 0);
-    }
-    const { entered, exited } = service.served('lone', at(from));
-    expect(entered).toBeGreaterThan(80);
-    expect({ in: amounts('in'), out: amounts('out') }).toEqual({ in: entered, out: exited });
-  });
-
   test('that arrive between two pages do not shift the second one', () => {
     const { ask, request, service } = small();
     const first = ask<RawRecord>(PEOPLE, { from: '2026-03-18T08:00:00Z', limit: '10' });
@@ -57,17 +38,3 @@ test('a limit above the maximum is clamped, or rejected', () => {
   const strict = small({ maximumLimit: 100, aboveMaximumLimit: 'rejected' });
   expect(strict.request(PEOPLE, query).status).toBe(400);
 });
-
-function readPages({ ask }: Pick<Small, 'ask'>, query: Record<string, string>): RawRecord[] {
-  const records: RawRecord[] = [];
-  let next: Record<string, string> = query;
-  for (;;) {
-    const { metadata, result }: Response<RawRecord> = ask<RawRecord>(PEOPLE, next);
-    expect(metadata.count).toBe(result.length);
-    records.push(...result);
-    if (metadata.startToken === undefined) {
-      return records;
-    }
-    next = { ...query, startToken: metadata.startToken };
-  }
-}

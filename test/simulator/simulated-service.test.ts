@@ -22,10 +22,6 @@ describe('the token endpoint', () => {
     expect(askToken(silent().service, fields)).toMatchObject({ status: 400, body });
   });
 
-  test('allows POST only', () => {
-    expect(askToken(silent().service, {}, 'GET').status).toBe(405);
-  });
-
   test('refuses revoked and rotated credentials, and accepts the new ones', () => {
     const { service } = silent({ invalidClientStatus: 401 });
     service.revoke('lone');
@@ -61,8 +57,9 @@ describe('a data endpoint', () => {
     expect(status(second)).toBe(401);
   });
 
-  test('allows GET only; other paths do not exist', () => {
+  test('allows GET only, the token endpoint POST; other paths do not exist', () => {
     const { service } = silent();
+    expect(askToken(service, {}, 'GET').status).toBe(405);
     const headers = { authorization: bearer(service) };
     const posted = service.handle({ method: 'POST', path: PEOPLE, headers });
     expect(posted).toMatchObject({ status: 405, headers: { allow: 'GET' } });
@@ -89,27 +86,6 @@ describe('a data endpoint', () => {
     expect([status, body]).toEqual([400, expect.stringMatching(/^\{"error":/)]);
   });
 
-  test('may ignore a forbidden combination, and `to` without `from`', () => {
-    const ignored = 'ignored';
-    const { ask } = small({ forbiddenCombinationStatus: ignored, toWithoutFromStatus: ignored });
-    const days = ask(PEOPLE, { aggregation: 'day' });
-    expect(ask(PEOPLE, { aggregation: 'day', limit: '1' })).toEqual(days);
-    expect(ask(PEOPLE, { aggregation: 'day', to: '2026-03-01T12:00:00Z' })).toEqual(days);
-  });
-
-  test.each([
-    ['error', 'application/json; charset=utf-8', /^\{"error":/],
-    ['message', 'application/json; charset=utf-8', /^\{"message":/],
-    ['problem', 'application/problem+json', /"status":422/],
-    ['text', 'text/plain; charset=utf-8', /^limit must/],
-    ['html', 'text/html; charset=utf-8', /^<!DOCTYPE/],
-    ['empty', 'text/plain; charset=utf-8', /^$/],
-  ] as const)('has errors in the format %s', (errorBody, type, body) => {
-    const response = silent({ errorBody, badValueStatus: 422 }).request(PEOPLE, { limit: '-' });
-    expect([response.status, response.headers['content-type']]).toEqual([422, type]);
-    expect(response.body).toMatch(body);
-  });
-
   test.each([
     ['seconds', '8'],
     ['date', 'Wed, 18 Mar 2026 15:00:13 GMT'],
@@ -131,19 +107,14 @@ describe('forced aggregation', () => {
   const days = small().ask(PEOPLE, { ...query, aggregation: 'day' });
 
   test.each([
-    ['raw records above some bytes', undefined, 'bytes', 20_000],
-    ['minutes above some bytes', 'minute', 'bytes', 5_000],
-    ['minutes above some rows', 'minute', 'rows', 40],
-  ] as const)('replaces %s', (_, aggregation, above, limit) => {
+    ['raw records above some bytes', undefined, 'bytes', 20_000, 'day'],
+    ['minutes above some bytes', 'minute', 'bytes', 3_000, 'day'],
+    ['minutes above some rows', 'minute', 'rows', 40, 'day'],
+    ['no minutes up to some rows', 'minute', 'rows', 3_000, 'minute'],
+  ] as const)('replaces %s', (_, aggregation, above, limit, expected) => {
     const { ask } = small({ forced: { above, limit } });
-    const response = ask(PEOPLE, aggregation === undefined ? query : { ...query, aggregation });
-    expect(response).toEqual(days);
-  });
-
-  test.each(['rows', 'bytes'] as const)('counts %s', (above) => {
-    const { ask } = small({ forced: { above, limit: 3_000 } });
-    const { aggregation } = ask(PEOPLE, { ...query, aggregation: 'minute' }).metadata;
-    expect(aggregation).toBe(above === 'rows' ? 'minute' : 'day');
+    const asked = aggregation === undefined ? query : { ...query, aggregation };
+    expect(ask(PEOPLE, asked)).toEqual(small().ask(PEOPLE, { ...query, aggregation: expected }));
   });
 
   test('of branches, clients and devices is a switch, and otherwise never applied', () => {

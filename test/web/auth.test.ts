@@ -32,26 +32,24 @@ function authOf(
   return { auth, login, rules, compared };
 }
 
-describe('without a password', () => {
-  test.each([
-    '/',
-    '/%6detrics',
-    '/-/reload',
-    '/-/healthy/',
-    '/-/healthy/../../metrics',
-    '/-/healthy#',
-    '/-/HEALTHY',
-    '//-/healthy',
-    '*',
-    'http://localhost/-/healthy',
-  ])('no method reaches %s', async (path) => {
-    const { url } = await protectedServer({ users: USERS });
-    for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST', 'PROPFIND']) {
-      const { status, headers } = await ask(url, path, { method });
-      expect([method, status]).toEqual([method, 401]);
-      expect(headers['www-authenticate']).toMatch(/^Basic realm="/);
-    }
-  });
+test.each([
+  '/',
+  '/%6detrics',
+  '/-/reload',
+  '/-/healthy/',
+  '/-/healthy/../../metrics',
+  '/-/healthy#',
+  '/-/HEALTHY',
+  '//-/healthy',
+  '*',
+  'http://localhost/-/healthy',
+])('without a password no method reaches %s', async (path) => {
+  const { url } = await protectedServer({ users: USERS });
+  for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST', 'PROPFIND']) {
+    const { status, headers } = await ask(url, path, { method });
+    expect([method, status]).toEqual([method, 401]);
+    expect(headers['www-authenticate']).toMatch(/^Basic realm="/);
+  }
 });
 
 describe('credentials', () => {
@@ -119,18 +117,16 @@ describe('comparisons', () => {
   });
 });
 
-describe('a flood of guesses', () => {
-  test('is compared one at a time; beyond 32 waiting the status is 503', async () => {
-    const { promise, resolve: release } = Promise.withResolvers<boolean>();
-    const isRight = vi.fn<() => Promise<boolean>>(() => promise).mockResolvedValueOnce(true);
-    const { login, compared } = authOf(undefined, isRight);
-    await login('alice', 'right');
-    const waiting = Array.from({ length: 32 }, (_, i) => login('alice', String(i)));
-    expect(await login('alice', 'more')).toBe(503);
-    // Remembered credentials do not wait.
-    expect(await login('alice', 'right')).toBeUndefined();
-    expect(compared).toHaveLength(2);
-    release(false);
-    expect(new Set(await Promise.all(waiting))).toEqual(new Set([401]));
-  });
+test('of many guesses one is compared at a time; beyond 32 waiting the status is 503', async () => {
+  const { promise, resolve: release } = Promise.withResolvers<boolean>();
+  const isRight = vi.fn<() => Promise<boolean>>(() => promise).mockResolvedValueOnce(true);
+  const { login, compared } = authOf(undefined, isRight);
+  await login('alice', 'right');
+  const waiting = Array.from({ length: 32 }, (_, i) => login('alice', String(i)));
+  expect(await login('alice', 'more')).toBe(503);
+  // Remembered credentials do not wait.
+  expect(await login('alice', 'right')).toBeUndefined();
+  expect(compared).toHaveLength(2);
+  release(false);
+  expect(new Set(await Promise.all(waiting))).toEqual(new Set([401]));
 });

@@ -37,9 +37,7 @@ export function webOptions(changes: Partial<WebServerOptions> = {}): WebServerOp
 }
 
 export type CustomerChanges = Partial<
-  CustomerMetrics & {
-    readonly series: OccupancySeries | undefined;
-  }
+  CustomerMetrics & { readonly series: OccupancySeries | undefined }
 >;
 
 export function statusOf(customers: readonly CustomerStatus[]): StatusData {
@@ -81,8 +79,8 @@ export function customer(changes: CustomerChanges = {}): CustomerStatus {
   };
 }
 
-/** The problem of a building or customer for so many hours. */
-export function problem(kind: ProblemKind, hours: number, missed?: number): CustomerChanges {
+/** Returns the problem of a building or customer for so many hours. */
+export function problem(kind: ProblemKind, hours: number, missed?: number) {
   const sinceMs = NOW_MS - hours * HOUR_MS;
   const one = { kind, sinceMs, ...(missed !== undefined && { missed }) };
   return { problems: [one], isTrusted: PROBLEMS[kind].trusted };
@@ -106,17 +104,15 @@ function seriesOf(inside: readonly number[]): OccupancySeries {
 }
 
 /** Counters with these values of today. */
-function peopleToday(entered: number | undefined, exited: number | undefined) {
+function peopleToday(entered: number, exited: number) {
   return {
     people_entered: { total: 9, excess: 0, today: entered },
     people_exited: { total: 9, excess: 0, today: exited },
   };
 }
 
-export type BranchChanges = Partial<BranchMetrics>;
-
 /** A customer that is polled by branch, with the changes of each branch. */
-export function withBranches(...changes: readonly BranchChanges[]): CustomerChanges {
+export function withBranches(...changes: readonly Partial<BranchMetrics>[]): CustomerChanges {
   const branches = changes.map((each, i) => ({
     key: String(101 + i),
     capacity: 80,
@@ -154,12 +150,6 @@ export const UNKNOWN: CustomerChanges = {
 };
 
 export const CLOSED: CustomerChanges = { open: false, occupancy: 0, series: seriesOf([0, 0]) };
-
-const NO_RESPONSE = { message: 'no response within 10s', atMs: NOW_MS - 21_000 };
-export const FAILING = {
-  ...polled({ up: false, failures: 4, lastError: NO_RESPONSE }),
-  ...problem('polls_failing', 1),
-};
 
 /** Customers of which every tenth has three branches. */
 export function manyCustomers(count: number): readonly CustomerStatus[] {

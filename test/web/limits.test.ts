@@ -1,65 +1,15 @@
 /** Slow, silent and many clients do not keep others out. Over real sockets. */
 import { once } from 'node:events';
 import { Agent } from 'node:http';
-import { connect } from 'node:net';
-import type { Socket } from 'node:net';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { codeOf } from '../../src/base/errors.ts';
-import type { WebConfig } from '../../src/base/web-config.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
-import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { GOOD, USERS, ask, connected, protectedServer, tlsWith } from './protected.ts';
+import { ask, connected, protectedServer } from './protected.ts';
 
 const SCRAPE = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n';
 const MAX_SCRAPES = 40;
-const SILENT = 600;
 const LARGE = Buffer.alloc(16 * 1_024 * 1_024, 'x');
 const WAIT = { timeout: 20_000 };
-
-const authority = makeAuthority();
-const certificate = makeCertificate({ name: 'x', hosts: ['127.0.0.1'], issuer: authority });
-
-/** Clients that send nothing, and connect again as soon as they are disconnected. */
-function silentClients(url: string, count: number): void {
-  const { hostname: host, port } = new URL(url);
-  const sockets = new Set<Socket>();
-  function open(): void {
-    const socket = connect({ host, port: Number(port), allowHalfOpen: true });
-    sockets.add(socket);
-    socket.on('error', () => {}).on('close', () => sockets.delete(socket) && open());
-  }
-  Array.from({ length: count }, open);
-  onTestFinished(() => {
-    const remaining = [...sockets];
-    sockets.clear();
-    remaining.forEach((socket) => socket.destroy());
-  });
-}
-
-test.each<[string, Partial<WebConfig>]>([
-  ['plain http with authentication', { users: USERS }],
-  ['https', { tls: tlsWith(certificate) }],
-])('silent clients do not keep others out of %s', async (_name, protection) => {
-  const { url } = await protectedServer(protection);
-  silentClients(url, SILENT);
-  const options = { headers: GOOD, ca: authority.cert };
-  for (const path of ['/metrics', '/-/healthy', '/metrics']) {
-    expect((await ask(url, path, options)).status).toBe(200);
-  }
-});
-
-test('silent clients are disconnected even if they do not close their half', async () => {
-  const { url } = await protectedServer({});
-  const socket = connect({ port: Number(new URL(url).port), allowHalfOpen: true });
-  onTestFinished(() => void socket.destroy());
-  await once(socket.resume(), 'end');
-  const failed = once(socket, 'error');
-  // The server closed both halves, so that its kernel sends a reset.
-  const writing = setInterval(() => socket.write('x'), 10);
-  onTestFinished(() => clearInterval(writing));
-  expect(codeOf((await failed)[0])).toMatch(/^(ECONNRESET|EPIPE)$/);
-}, 30_000);
 
 test('an unfinished request is ended, whether it stalls or goes on slowly', async () => {
   const { url } = await protectedServer({});
@@ -106,39 +56,14 @@ async function slowReader(url: string) {
 test('slow readers do not delay another scrape; above the limit the status is 503 until one leaves', async () => {
   const exposition = vi.fn<WebServerOptions['exposition']>(() => Promise.resolve([LARGE]));
   const { url } = await protectedServer({}, { exposition });
-  const readers = await Promise.all(Array.from({ length: MAX_SCRAPES - 1 }, () => slowReader(url)));
-  await vi.waitUntil(() => exposition.mock.calls.length === MAX_SCRAPES - 1, WAIT);
-  expect((await ask(url, '/metrics')).body).toHaveLength(LARGE.length);
-  const last = await slowReader(url);
-  await vi.waitUntil(() => exposition.mock.calls.length === MAX_SCRAPES + 1, WAIT);
+  const readers = await Promise.all(Array.from({ length: MAX_SCRAPES }, () => slowReader(url)));
+  await vi.waitUntil(() => exposition.mock.calls.length === MAX_SCRAPES, WAIT);
   const { status, body } = await ask(url, '/metrics');
   expect([status, body]).toEqual([503, 'Too many scrapes in progress: the limit is 40\n']);
   expect((await ask(url, '/')).status).toBe(200);
   readers[0]?.socket.destroy();
-  await vi.waitUntil(async () => (await ask(url, '/metrics')).status === 200, WAIT);
-  last.socket.resume();
-  await vi.waitUntil(() => last.socket.bytesRead > LARGE.length, WAIT);
+  await vi.waitUntil(async () => (await ask(url, '/metrics')).body.length === LARGE.length, WAIT);
 }, 60_000);
-
-test.each([
-  ['http', undefined, undefined],
-  ['https', tlsWith(certificate), authority.cert],
-])('pipelined requests over %s hold one place for a scrape', async (_name, tls, ca) => {
-  const exposition = vi
-    .fn<WebServerOptions['exposition']>(() => Promise.resolve([]))
-    .mockResolvedValueOnce([LARGE]);
-  const { url } = await protectedServer({ tls }, { exposition });
-  const reader = await connected(url, ca);
-  reader.socket.pause();
-  reader.socket.write(SCRAPE.repeat(MAX_SCRAPES));
-  await vi.waitUntil(() => exposition.mock.calls.length > 0, WAIT);
-  const others = await Promise.all(
-    Array.from({ length: MAX_SCRAPES - 1 }, () => ask(url, '/metrics', { ca })),
-  );
-  expect(others.map(({ status }) => status)).toEqual(others.map(() => 200));
-  expect((await ask(url, '/-/healthy', { ca })).status).toBe(200);
-  expect(exposition).toHaveBeenCalledTimes(MAX_SCRAPES);
-});
 
 test('a pipelined request is refused after the response to the one before', async () => {
   const { url, finish } = await scraping();

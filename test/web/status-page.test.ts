@@ -8,7 +8,6 @@ import type { StatusData } from '../../src/web/status-page.ts';
 import { NOW_MS } from '../metrics/fixtures.ts';
 import {
   CLOSED,
-  FAILING,
   HOUR_MS,
   KNOWN_PAST,
   UNKNOWN,
@@ -20,7 +19,7 @@ import {
   stream,
   withBranches,
 } from './fixtures.ts';
-import type { BranchChanges, CustomerChanges } from './fixtures.ts';
+import type { CustomerChanges } from './fixtures.ts';
 import { ask, protectedServer } from './protected.ts';
 
 function pageOf(
@@ -29,12 +28,8 @@ function pageOf(
   changes: Partial<StatusData> = {},
 ): string {
   const { searchParams } = new URL(path, 'http://x');
-  return renderStatusPage(
-    { ...statusOf(customers), ...changes },
-    '1.2.3',
-    '/metrics',
-    searchParams,
-  );
+  const data = { ...statusOf(customers), ...changes };
+  return renderStatusPage(data, '1.2.3', '/metrics', searchParams);
 }
 
 /** Returns a page's text without tags, and with single spaces. */
@@ -81,7 +76,6 @@ describe('a customer', () => {
       'riverside Europe/Copenhagen ● Open 42 17 % of 250 peak 42 1 321 279 55 ● people 12s ago',
     ],
     ['that says what is usual', { usual: USUAL }, '1 321 usually 1 235 by now 279 55 ●'],
-    ['whose keys cannot be parsed', { usual: undefined, series: undefined }, '– 1 321 279 55 ●'],
     ['that was not polled yet', UNKNOWN, 'Copenhagen – – – – – – ○ people not polled yet'],
     ['that is closed and empty', CLOSED, '○ Closed 0 0 % of 250 no visitors yet'],
     [
@@ -93,11 +87,6 @@ describe('a customer', () => {
       'that counts nobody',
       { ...problem('nobody_counted', 17, 1_040.4), inside: undefined },
       'Copenhagen Nobody is counted for 17h, about 1 040 people missed ● Open – as counted 42 peak',
-    ],
-    [
-      'whose problem costs nobody',
-      problem('door_ratio_off', 60),
-      'One direction counts too few for 2d12h ● Open 42',
     ],
     [
       'that missed people earlier today',
@@ -131,8 +120,6 @@ describe('a customer', () => {
 });
 
 describe('branches', () => {
-  const silent = problem('nobody_counted', 3, 12) as BranchChanges;
-
   test('have a row each below their customer', () => {
     const estimate = { ...NO_ESTIMATE, people: { people: 9.6, lower: 7, upper: 11.2 } };
     const changes = withBranches(
@@ -153,20 +140,18 @@ describe('branches', () => {
   test.each<[string, CustomerChanges, string]>([
     ['are known', withBranches({}, { open: false }), '● Open 1 of 2 24 peak'],
     ['are all closed', withBranches({ open: false, occupancy: 0 }), '○ Closed 0 peak'],
-    ['have no opening hours', withBranches({ open: undefined }), '– 12 peak'],
-    [
-      'are not all known',
-      withBranches({}, { inside: undefined }),
-      '● Open 2 of 2 12 in 1 of 2 peak',
-    ],
+    ['are not all known', withBranches({}, { inside: undefined }), '12 in 1 of 2 peak'],
     ['are not known yet', withBranches(), '– – peak'],
   ])('that %s have a sum in the row of their customer', (_name, changes, text) => {
-    expect(textOf(pageOf([customer(changes)]))).toContain(`Europe/Copenhagen ${text}`);
+    expect(textOf(pageOf([customer(changes)]))).toContain(` ${text}`);
   });
 
   test('with problems come first, in the order of problems, and colour their rows', () => {
-    const off = problem('door_ratio_off', 60) as BranchChanges;
-    const changes = withBranches({}, { name: 'East', ...off }, { name: 'North', ...silent });
+    const changes = withBranches(
+      {},
+      { name: 'East', ...problem('door_ratio_off', 60) },
+      { name: 'North', ...problem('nobody_counted', 3, 12) },
+    );
     expect(rowsOf(pageOf([customer(changes)]))).toEqual([
       ['customer', expect.stringMatching(/^riverside /)],
       [
@@ -183,15 +168,12 @@ describe('the page', () => {
   test('lists customers in the order of problems, and counts these in the title', () => {
     const page = pageOf([
       customer({ customer: 'ok-1' }),
-      customer({ ...FAILING, customer: 'failing-1' }),
+      customer({ customer: 'failing-1', ...problem('polls_failing', 1) }),
       customer({ ...UNKNOWN, customer: 'waiting' }),
       customer({ customer: 'ok-2' }),
       customer({ customer: 'refused', ...problem('credentials_refused', 1) }),
-      customer({ ...FAILING, customer: 'failing-2' }),
-      customer({
-        ...withBranches(problem('exits_missing', 1) as BranchChanges),
-        customer: 'parent',
-      }),
+      customer({ customer: 'failing-2', ...problem('polls_failing', 1) }),
+      customer({ customer: 'parent', ...withBranches(problem('exits_missing', 1)) }),
     ]);
     expect(namesOf(page)).toEqual(
       'refused failing-1 failing-2 parent 101 waiting ok-1 ok-2'.split(' '),
@@ -211,24 +193,16 @@ describe('the page', () => {
     expect(pageOf([customer()])).not.toContain('role="alert"');
   });
 
-  test('has 200 rows and links to the others, and asks only those for details', () => {
-    const asked: string[] = [];
-    const customers = numbered(401).map((each) => ({
-      ...each,
-      metricsAt(nowMs: number) {
-        asked.push(each.customer);
-        return each.metricsAt(nowMs);
-      },
-    }));
-    const second = pageOf(customers, '/?page=2&filter=library');
-    expect(asked).toEqual(customers.slice(200, 400).map((each) => each.customer));
+  test('has 200 rows and links to the others', () => {
+    const second = pageOf(numbered(401), '/?page=2&filter=library');
+    expect(namesOf(second)).toEqual(Array.from({ length: 200 }, (_, i) => `library-${200 + i}`));
     expect(second).toContain('rel="prev" href="?filter=library&#38;page=1"');
     expect(second).toContain('rel="next" href="?filter=library&#38;page=3"');
   });
 
   test('does not divide a customer: one with many branches has a page of its own', () => {
     const customers = [...numbered(150), customer(numberedBranches(300)), ...numbered(1)];
-    const rows = [1, 2, 3].map((page) => rowsOf(pageOf(customers, `/?page=${page}`)).length);
+    const rows = [1, 2, 3].map((page) => namesOf(pageOf(customers, `/?page=${page}`)).length);
     expect(rows).toEqual([150, 301, 1]);
   });
 

@@ -1,4 +1,4 @@
-/** TLS of the web server: versions, certificates of the server and of clients, and other protocols. */
+/** TLS of the web server: versions, certificates of the server and of clients. */
 import { once } from 'node:events';
 import { connect as connectTls } from 'node:tls';
 import type { ConnectionOptions } from 'node:tls';
@@ -7,7 +7,7 @@ import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import type { TlsConfig } from '../../src/base/web-config.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
 import { webOptions } from './fixtures.ts';
-import { ask, connected, protectedServer, protectionWith, tlsWith, USERS } from './protected.ts';
+import { ask, protectedServer, protectionWith, tlsWith } from './protected.ts';
 
 const authority = makeAuthority();
 const server = makeCertificate({ name: 'server', hosts: ['127.0.0.1'], issuer: authority });
@@ -84,14 +84,3 @@ describe('client certificates', () => {
     expect(await gets(url, { ...client, session: session as Buffer })).toBe(false);
   });
 });
-
-test('other protocols and unfinished handshakes are disconnected', async () => {
-  const { url } = await protectedServer({ tls: tlsWith(server), users: USERS });
-  const hello = Buffer.of(0x16, 0x03, 0x01, 0x02);
-  for (const sent of ['GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n', 'SSH-2.0-x\r\n', hello]) {
-    const { socket, ended } = await connected(url);
-    socket.write(sent);
-    expect(await ended).not.toContain('healthy');
-  }
-  expect((await ask(url, '/-/healthy', TRUSTING)).status).toBe(200);
-}, 30_000);

@@ -1,6 +1,6 @@
 /**
- * A process with a store. Arguments: the folder, and what to do: `hold` it, `write` without
- * a pause, or `update` once, as user `nobody` if a third argument says so.
+ * A process with a store. Arguments: the folder, and what to do: `update` it once, or `die` so many
+ * turns of the event loop after the second write began. The environment variable STORE_USER may be `nobody`.
  */
 import { setImmediate } from 'node:timers/promises';
 import { systemClock } from '../../../src/base/clock.ts';
@@ -12,8 +12,8 @@ import { NOVEMBER, NOW_MS, OWNER } from '../../support/owner.ts';
 const CUSTOMERS = 2_000;
 const NOBODY = 65_534;
 
-const [path = '', mode = '', user = ''] = process.argv.slice(2);
-if (user === 'nobody' && process.getuid?.() === 0) {
+const [path = '', mode = '', turns = ''] = process.argv.slice(2);
+if (process.env['STORE_USER'] === 'nobody' && process.getuid?.() === 0) {
   process.setuid?.(NOBODY);
 }
 // Without a listener, a write beyond `ulimit -f` ends the process. With one, it fails.
@@ -26,8 +26,15 @@ function updateAll(value: number): void {
   }
 }
 
-let elapsedMs = 0;
-let value = 0;
+/** Kills this process. */
+async function dieAfter(count: number): Promise<void> {
+  for (let turn = 0; turn < count; turn++) {
+    await setImmediate();
+  }
+  process.kill(process.pid, 'SIGKILL');
+}
+
+let writes = 0;
 const { log, lines } = captureLog({ nowMs: () => NOW_MS });
 const store = new Store({
   path,
@@ -37,23 +44,22 @@ const store = new Store({
   clock: {
     ...systemClock,
     nowMs: () => NOW_MS,
-    monotonicMs: () => elapsedMs,
+    monotonicMs: () => writes * 10_000,
     async sleep(ms, signal) {
-      if (mode !== 'write') {
+      if (mode !== 'die') {
         return systemClock.sleep(ms, signal);
       }
-      process.send?.(value);
-      elapsedMs += 10_000;
-      value = (marks.get(counterOwner('s', 'c', 'c0'), 'logins')?.value ?? 0) + 1;
-      updateAll(value);
+      writes += 1;
+      updateAll((marks.get(counterOwner('s', 'c', 'c0'), 'logins')?.value ?? 0) + 1);
+      if (writes === 2) {
+        void dieAfter(Number(turns));
+      }
       await setImmediate();
     },
   },
 });
 await store.start();
-if (mode === 'hold') {
-  process.send?.('holding');
-} else if (mode === 'update') {
+if (mode === 'update') {
   const restored = marks.get(OWNER, 'logins')?.value;
   updateAll(1);
   const saved = await store.stop();
