@@ -344,18 +344,14 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Parses a body. `setting` is the address that is wrong if the response is no JSON. */
 function parseObject({ contentType = '', body }: ResponseContent, setting: string): JsonObject {
-  const type = contentType.replace(/;.*/s, '').trim().toLowerCase();
-  if (type !== 'text/json' && !/^application\/(?:[\w.!#$&^+-]+\+)?json$/.test(type)) {
-    const other = type === '' ? 'no content type' : 'another content type';
-    const got = SHOWN_CONTENT_TYPES.includes(type) ? type : other;
-    throw malformed(`expected application/json, got ${got}; check ${setting}`);
-  }
   let value: unknown;
   try {
     value = JSON.parse(UTF8.decode(body));
   } catch {
     // The parser's own message quotes the text.
-    throw malformed('expected complete JSON in UTF-8');
+    const type = contentType.replace(/;.*/s, '').trim().toLowerCase();
+    const got = SHOWN_CONTENT_TYPES.includes(type) ? `, got ${type}; check ${setting}` : '';
+    throw malformed(`expected complete JSON in UTF-8${got}`);
   }
   if (!isObject(value)) {
     throw malformed('expected a JSON object');
