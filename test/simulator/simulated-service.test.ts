@@ -1,5 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { LOGIN, PEOPLE, askToken, bearer, keys, oneEntry, silent, small, sum } from './support.ts';
+import {
+  LOGIN,
+  NOW_MS,
+  PEOPLE,
+  askToken,
+  at,
+  bearer,
+  keys,
+  oneEntry,
+  silent,
+  small,
+  sum,
+} from './support.ts';
+import type { RawRecord } from './support.ts';
 import { MINUTE_KEYS } from '../support/simulated-people.ts';
 
 describe('the token endpoint', () => {
@@ -163,4 +176,24 @@ test('a customer that moves has keys and days in its new zone, and the same reco
   service.moveTo('lone', 'Pacific/Auckland');
   expect([keysBy('minute'), keysBy('day')]).toEqual([['2026-03-19 00:34'], ['2026-03-19']]);
   expect(sum(ask(PEOPLE, { aggregation: 'day', from }).result)).toEqual({ in: 1, out: 0 });
+});
+
+test('raw records that arrive between two pages do not shift the second one', () => {
+  const { ask, request, service } = small();
+  const first = ask<RawRecord>(PEOPLE, { from: '2026-03-18T08:00:00Z', limit: '10' });
+  service.record('lone', { kind: 'in', atMs: at('2026-03-18T08:00:01Z'), arrivesMs: NOW_MS });
+  const startToken = first.metadata.startToken ?? '';
+  expect(request(LOGIN, { startToken }).status).toBe(400);
+  const second = ask<RawRecord>(PEOPLE, { startToken, limit: '10' });
+  const ids = [...first.result, ...second.result].map(({ id }) => id);
+  expect(new Set(ids).size).toBe(20);
+  expect(ids.filter((id) => id.endsWith('4000000-0'))).toEqual([]);
+});
+
+test('a limit above the maximum is clamped, or rejected', () => {
+  const query = { limit: '101' };
+  const { metadata } = small({ maximumLimit: 100 }).ask(PEOPLE, query);
+  expect(metadata).toMatchObject({ limit: 100, count: 100 });
+  const strict = small({ maximumLimit: 100, aboveMaximumLimit: 'rejected' });
+  expect(strict.request(PEOPLE, query).status).toBe(400);
 });
