@@ -86,6 +86,10 @@ function update(marks: HighWaterMarks, value: number): void {
   marks.update(OWNER, 'logins', NOVEMBER, value, NOW_MS);
 }
 
+function dayOf(stream: string, dayStartMs: number): StoredDay {
+  return { owner: OWNER, stream, dayStartMs, content: '{}' };
+}
+
 async function write(value: number): Promise<void> {
   update(await start(), value);
   await stop();
@@ -170,12 +174,7 @@ describe('the store', () => {
     update(marks, 9);
     await start(folder, marks);
     const [store] = started;
-    const days = [NOW_MS, NOW_MS - 31 * DAY_MS].map((dayStartMs): StoredDay => ({
-      owner: OWNER,
-      stream: 'branch',
-      dayStartMs,
-      content: '{}',
-    }));
+    const days = [NOW_MS, NOW_MS - 31 * DAY_MS].map((dayStartMs) => dayOf('branch', dayStartMs));
     let isFirst = true;
     store?.setSources({ changedDays: () => (isFirst ? days : []) });
     clock.step(-365 * DAY_MS);
@@ -197,18 +196,12 @@ describe('the store', () => {
   test('keeps the newest past of a stream alone', async () => {
     await start();
     const [store] = started;
-    const past = [1, 2].map((dayStartMs): StoredDay => ({
-      owner: OWNER,
-      stream: 'people',
-      dayStartMs,
-      content: '{}',
-      replaces: 'all days',
-    }));
-    const branch = { owner: OWNER, stream: 'branch', dayStartMs: 1, content: '{}' };
+    const past = [1, 2].map((dayStartMs) => dayOf('people', dayStartMs));
+    const branch = dayOf('branch', 1);
     let changed: readonly StoredDay[] = [];
     store?.setSources({ changedDays: () => changed }, { changedDays: () => [branch] });
     for (const day of past) {
-      changed = [day];
+      changed = [{ ...day, replaces: 'all days' }];
       await clock.advance(60_000);
     }
     expect(store?.daysOf(OWNER, 'people')).toMatchObject([{ dayStartMs: 2 }]);
