@@ -126,20 +126,14 @@ describe('the error of a query names the whole URL without its query', () => {
   const AUTH_ADDRESS = { authUrl: 'https://identity/base' };
   const HTML = body('<html>', { 'content-type': 'text/html; charset=utf-8' });
   const LIMITED = 'not sent: service.max_requests_per_second allowed no request';
-  const REFUSED =
-    'the service refused the credentials (status 400, invalid_client): check client_id and client secret against the API module';
 
   test.for<['data' | 'token', Responder, string]>([
     ['data', status(404), 'status 404; check service.base_url'],
-    ['data', status(301), 'status 301 (redirects are not followed); check service.base_url'],
     ['data', status(502), 'status 502'],
     ['data', HTML, 'expected complete JSON in UTF-8, got text/html; check service.base_url'],
-    ['data', body('{'), 'expected complete JSON in UTF-8'],
     ['data', json(200, peopleBody([1])), 'row 0: expected an object'],
-    ['token', status(404), 'status 404; check service.auth_url'],
     ['token', HTML, 'expected complete JSON in UTF-8, got text/html; check service.auth_url'],
     ['token', json(200, tokenBody({ token_type: 'mac' })), '"token_type": expected "Bearer"'],
-    ['token', json(400, { error: 'invalid_client' }), REFUSED],
   ])('of %s, case %#', async ([endpoint, response, message]) => {
     const { server, harness } = await start();
     server[endpoint] = response;
