@@ -1,5 +1,4 @@
 /** The configuration is read again, and only what changed is affected (docs/operations.md#reload). */
-import { mkdirSync } from 'node:fs';
 import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
@@ -158,28 +157,17 @@ test('a bad configuration changes nothing, and its problems are returned or logg
 
 test('--config.auto-reload-interval reloads changed files, and without the flag HTTP does not', async () => {
   expect((await daemon.reload('GET')).status).toBe(405);
-  mkdirSync(`${workspace.folder}/customers`);
-  function writeCustomer({ name, clientId, secret, ledger }: ServiceCustomer): void {
-    const customer = { name, client_id: clientId, client_secret: secret, timezone: ledger.zone };
-    workspace.write(`customers/${name}.yaml`, JSON.stringify([customer]));
-  }
-  writeCustomer(steady);
-  const config = JSON.stringify({
-    service: { base_url: service.url, auth_url: service.url, max_requests_per_second: 500 },
-    polling: { interval: '1s' },
-    customer_files: ['customers/*.yaml'],
-  });
-  const file = workspace.write('watched.yaml', config);
+  const file = 'watched.yaml';
   const flags = ['--config.auto-reload-interval=1s', `--storage.path=${workspace.folder}/watched`];
-  const watching = await harness.start(file, flags);
+  const watching = await harness.start(harness.configure([steady], { file }), flags);
   expect((await watching.reload('POST')).status).toBe(403);
   expect((await watching.reload('PUT')).status).toBe(403);
-  writeCustomer(added);
+  harness.configure([steady, added], { file });
   await eventually(async () => {
     expect(await watching.value('library_exporter_customers')).toBe(2);
   });
-  workspace.write('watched.yaml', config.replace('"1s"', '"soon"'));
+  harness.configure([steady, added], { file, polling: { interval: 'soon' } });
   await eventually(async () => expect(await watching.value(SUCCESSFUL)).toBe(0));
-  workspace.write('watched.yaml', config);
+  harness.configure([steady, added], { file });
   await eventually(async () => expect(await watching.value(SUCCESSFUL)).toBe(1));
 });

@@ -3,28 +3,19 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { Calendar } from '../../src/counting/calendar/calendar.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import { SECRET } from '../cli/simulated-environment.ts';
 import { Terminal } from '../cli/terminal.ts';
 import { NOVEMBER, OCTOBER } from '../support/owner.ts';
-import { BackfillFixture, readMonth, seriesOf } from './fixture.ts';
-import type { FixtureOptions } from './fixture.ts';
+import { readMonth, seriesOf, startBackfill } from './fixture.ts';
 
 const ENTERED = 'library_people_entered_total';
 const RANGE = ['--from=2026-10-29T04:00', '--to=2026-11-03T12:00'];
 
-let fixture: BackfillFixture;
-
-async function start(options?: FixtureOptions): Promise<void> {
-  fixture = await BackfillFixture.start(options);
-}
-
-afterEach(() => fixture.stop());
-
 test('writes the totals of the service month by month, and prints them and the next command', async () => {
-  await start();
+  await using fixture = await startBackfill();
   const umask = process.umask(0o000);
   onTestFinished(() => void process.umask(umask));
   const flags = ['--job=visits', '--instance=a"b:1', '--log.level=debug'];
@@ -66,7 +57,7 @@ test('writes the totals of the service month by month, and prints them and the n
 });
 
 test('has the estimate, learned from the month before, and none with estimate: false', async () => {
-  await start();
+  await using fixture = await startBackfill();
   const flags = ['--from=2026-11-03T04:00', '--to=2026-11-03T20:00'];
   await fixture.run(flags);
   const text = fixture.month('2026-11');
@@ -88,7 +79,9 @@ test('has the gauges of branches by quarter-hour, and their counters by day', as
     { id: 101, name: 'Main Library' },
     { id: 102, name: 'North', weight: 0.5 },
   ];
-  await start({ libraries: { lone: { branches, visitsPerDay: 300 } } });
+  await using fixture = await startBackfill({
+    libraries: { lone: { branches, visitsPerDay: 300 } },
+  });
   fixture.configure({ breakdowns: ['branch'], branches: { 102: { name: 'North', capacity: 30 } } });
   const flags = ['--from=2026-11-03T04:00', '--to=2026-11-03T20:00'];
   expect((await fixture.run(flags)).status).toBe(0);
@@ -136,7 +129,7 @@ test('has the gauges of branches by quarter-hour, and their counters by day', as
 });
 
 test('a month whose file exists is finished, and is written again once it is deleted', async () => {
-  await start();
+  await using fixture = await startBackfill();
   await fixture.run(RANGE);
   const before = fixture.month('2026-10');
   const again = await fixture.run(RANGE);
@@ -150,15 +143,15 @@ test('a month whose file exists is finished, and is written again once it is del
 });
 
 test('stopped by SIGTERM, it keeps finished months and continues after them', async () => {
-  await start();
+  await using fixture = await startBackfill();
   await fixture.run([...RANGE, `--output=${fixture.folder}/whole`]);
   const terminal = new Terminal();
   terminal.errorIsTerminal = true;
-  fixture.onRequest((request) => {
+  fixture.onRequest = (request) => {
     if (request.startsWith('/v1/login 2026-11-01')) {
       terminal.terminate();
     }
-  });
+  };
   const stopped = await fixture.run(RANGE, terminal);
   expect(stopped).toMatchObject({ status: 143, out: '' });
   const [first, ...others] = stopped.err.match(/2026-1[01]: .* of .*/g) ?? [];
@@ -166,7 +159,7 @@ test('stopped by SIGTERM, it keeps finished months and continues after them', as
   expect(others.join()).toMatch(/2026-11: 0 of 1 customer; 3 of 6 days, \d+ requests, \d+s left/);
   expect(stopped.err).toContain('stopped; run the same command again to continue');
   expect(fixture.files()).toEqual(['2026-10.om']);
-  fixture.onRequest();
+  fixture.onRequest = () => {};
   expect((await fixture.run(RANGE)).status).toBe(0);
   expect(fixture.requests.join()).not.toContain(' 2026-10-01');
   for (const month of ['2026-10', '2026-11']) {
@@ -175,7 +168,9 @@ test('stopped by SIGTERM, it keeps finished months and continues after them', as
 });
 
 test('names the customers that failed; once they are repaired, all are in one file, each with its own period', async () => {
-  await start({ libraries: { north: {}, south: { timezone: 'Pacific/Auckland' } } });
+  await using fixture = await startBackfill({
+    libraries: { north: {}, south: { timezone: 'Pacific/Auckland' } },
+  });
   fixture.service.revoke('south');
   const failed = await fixture.run(RANGE);
   expect(failed.status).toBe(1);
@@ -191,7 +186,10 @@ test('names the customers that failed; once they are repaired, all are in one fi
 });
 
 test('has no file for a month without data, and no series of a stream without data', async () => {
-  await start({ libraries: { lone: { loginShare: 0 } }, pastDays: 5 });
+  await using fixture = await startBackfill({
+    libraries: { lone: { loginShare: 0 } },
+    pastDays: 5,
+  });
   const { status, out } = await fixture.run(RANGE);
   expect(status).toBe(0);
   expect(out).toContain(' in 1 file in ');
@@ -201,7 +199,7 @@ test('has no file for a month without data, and no series of a stream without da
 });
 
 test('uses the minutes if day lags, and prints the difference', async () => {
-  await start({ conventions: { dayFreshness: 'nightly' } });
+  await using fixture = await startBackfill({ conventions: { dayFreshness: 'nightly' } });
   const { out } = await fixture.run(['--from=2026-11-05', '--to=2026-11-06T15:00']);
   const total = fixture.entered(NOVEMBER.startMs, Date.UTC(2026, 10, 6, 14));
   expect(seriesOf(fixture.month('2026-11'), ENTERED).at(-1)?.value).toBe(total);
@@ -209,7 +207,7 @@ test('uses the minutes if day lags, and prints the difference', async () => {
 });
 
 test('a full disk is an error, not the end of a file', async () => {
-  await start();
+  await using fixture = await startBackfill();
   const program = join(import.meta.dirname, 'testdata/backfill-on-full-disk.ts');
   const limited = ['-c', 'ulimit -f 200; exec "$0" "$@"', process.execPath, program];
   const flags = [fixture.configFlag, `--output=${fixture.output}`, ...RANGE];
@@ -220,7 +218,7 @@ test('a full disk is an error, not the end of a file', async () => {
 });
 
 test('rejects an --output that is a file, and does not touch what another backfill writes', async () => {
-  await start();
+  await using fixture = await startBackfill();
   const file = join(fixture.folder, 'file');
   writeFileSync(file, 'mine');
   const rejected = await fixture.run([...RANGE, `--output=${file}`]);
@@ -239,7 +237,7 @@ test.each([
   [['--from=2026-11-03', '--to=2999-01-01'], '--to'],
   [['--from=2026-11-01', '--to=-1h', '--customer=nobody'], '"nobody"'],
 ])('rejects %j before anything is read or written', async (flags, message) => {
-  await start();
+  await using fixture = await startBackfill();
   const { status, out, err } = await fixture.run(flags);
   expect({ status, out }).toEqual({ status: 2, out: '' });
   expect(err).toContain(message);

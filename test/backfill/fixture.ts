@@ -6,7 +6,6 @@ import type { Conventions } from '../../src/simulator/conventions.ts';
 import { OFFICE_HOURS } from '../../src/simulator/libraries.ts';
 import type { Library } from '../../src/simulator/libraries.ts';
 import { startEnvironment } from '../cli/simulated-environment.ts';
-import type { Environment } from '../cli/simulated-environment.ts';
 import { Terminal } from '../cli/terminal.ts';
 import type { Ran } from '../cli/terminal.ts';
 
@@ -14,80 +13,54 @@ import type { Ran } from '../cli/terminal.ts';
 const NOW_MS = Date.UTC(2026, 10, 6, 15);
 const LIBRARY = { timezone: 'Europe/Copenhagen', visitsPerDay: 100, opening: OFFICE_HOURS };
 
-export interface FixtureOptions {
+interface FixtureOptions {
   readonly conventions?: Partial<Conventions>;
   readonly libraries?: Readonly<Record<string, Partial<Library>>>;
   readonly pastDays?: number;
 }
 
-export class BackfillFixture {
-  readonly #simulated: Environment;
-  readonly folder: string;
-  readonly output: string;
-  configFlag = '';
-  /** Data requests of the last run: endpoint, `from` and `to`. */
-  requests: string[] = [];
-
-  constructor(simulated: Environment) {
-    this.#simulated = simulated;
-    this.folder = simulated.workspace.folder;
-    this.output = join(this.folder, 'past');
-    this.onRequest();
-  }
-
-  static async start(options: FixtureOptions = {}): Promise<BackfillFixture> {
-    const { conventions, libraries = { lone: {} }, pastDays = 70 } = options;
-    const customers = Object.entries(libraries).map(([name, library]) => {
-      return [name, { library: { ...LIBRARY, ...library } }];
-    });
-    const simulated = await startEnvironment(
-      Object.fromEntries(customers),
-      { fromEdge: 'inclusive', ...conventions },
-      { clock: { nowMs: () => NOW_MS }, historyMs: pastDays * DAY_MS },
-    );
-    const fixture = new BackfillFixture(simulated);
-    fixture.configure();
-    return fixture;
-  }
-
-  get service(): Environment['service'] {
-    return this.#simulated.service;
-  }
-
-  /** Calls back before the response to each data request. */
-  onRequest(listener: (request: string) => void = () => {}): void {
-    this.#simulated.onRequest = (request) => {
-      this.requests.push(request);
-      listener(request);
-    };
-  }
-
-  configure(customer: object = {}): void {
-    this.configFlag = this.#simulated.config({ customer });
-  }
-
-  run(flags: readonly string[], terminal = new Terminal()): Promise<Ran> {
-    this.requests = [];
-    return terminal.run('backfill', this.configFlag, `--output=${this.output}`, ...flags);
-  }
-
-  files(): readonly string[] {
-    return readdirSync(this.output).toSorted();
-  }
-
-  month(name: string, output = this.output): string {
-    return readFileSync(join(output, `${name}.om`), 'utf8');
-  }
-
-  /** People who entered between two instants, by the service. */
-  entered(startMs: number, endMs: number): number {
-    const [since, after] = [startMs, endMs].map((ms) => this.service.served('lone', ms).entered);
-    return (since ?? NaN) - (after ?? NaN);
-  }
-
-  async stop(): Promise<void> {
-    await this.#simulated[Symbol.asyncDispose]();
-  }
+/** Starts simulated libraries with a configuration. The files of `backfill` are in `output`. */
+export async function startBackfill(options: FixtureOptions = {}) {
+  const { conventions, libraries = { lone: {} }, pastDays = 70 } = options;
+  const customers = Object.entries(libraries).map(([name, library]) => {
+    return [name, { library: { ...LIBRARY, ...library } }];
+  });
+  const simulated = await startEnvironment(
+    Object.fromEntries(customers),
+    { fromEdge: 'inclusive', ...conventions },
+    { clock: { nowMs: () => NOW_MS }, historyMs: pastDays * DAY_MS },
+  );
+  const { service, workspace } = simulated;
+  const output = join(workspace.folder, 'past');
+  const requests: string[] = [];
+  const fixture = {
+    service,
+    folder: workspace.folder,
+    output,
+    /** Data requests of the last run: endpoint, `from` and `to`. */
+    requests,
+    configFlag: simulated.config(),
+    /** Called before the response to each data request. */
+    onRequest(_request: string): void {},
+    configure(customer: object): void {
+      fixture.configFlag = simulated.config({ customer });
+    },
+    run(flags: readonly string[], terminal = new Terminal()): Promise<Ran> {
+      requests.length = 0;
+      return terminal.run('backfill', fixture.configFlag, `--output=${output}`, ...flags);
+    },
+    files: () => readdirSync(output).toSorted(),
+    month: (name: string, folder = output) => readFileSync(join(folder, `${name}.om`), 'utf8'),
+    /** People who entered between two instants, by the service. */
+    entered: (startMs: number, endMs: number) =>
+      service.served('lone', startMs).entered - service.served('lone', endMs).entered,
+    [Symbol.asyncDispose]: () => simulated[Symbol.asyncDispose](),
+  };
+  simulated.onRequest = (request) => {
+    requests.push(request);
+    fixture.onRequest(request);
+  };
+  return fixture;
 }
 
 export interface WrittenSample {

@@ -52,9 +52,6 @@ test('raw records have the documented fields in order, without those of patrons'
   expect((await query('login', '--format=csv', '--include-patron-fields')).out).toMatch(
     /^id,patronAge,patronGender,patronAddress2,name,/,
   );
-  expect((await query('peoplecount', '--format=csv')).out).toMatch(
-    /^id,amount,name,.*,libraryControllerState,customerId,/,
-  );
 });
 
 test('--from and --to limit the records, in local time or with an offset', async () => {

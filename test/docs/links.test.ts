@@ -1,8 +1,33 @@
 /** Links of a page lead to files and headings that are there, and the sources that it names exist. */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { anchorsOf, PAGES, proseOf, ROOT } from './pages.ts';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const DOCS = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' });
+/** Paths from the root. */
+const PAGES = [
+  ...readdirSync(ROOT),
+  ...DOCS.map((path) => join('docs', path)),
+  'test/README.md',
+  'src/counting/README.md',
+].filter((path) => path.endsWith('.md'));
+
+/** A page without its examples, in which brackets mean something else. */
+function proseOf(path: string): string {
+  return readFileSync(join(ROOT, path), 'utf8').replaceAll(/^ *```[^]*?^ *```$/gm, '');
+}
+
+/** The anchors that GitHub gives to the headings of a page. */
+function anchorsOf(path: string): readonly string[] {
+  return Array.from(proseOf(path).matchAll(/^#+ (.+)$/gm), ([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
 
 test('there are pages, in the root and below docs', () => {
   expect(PAGES).toEqual(expect.arrayContaining(['README.md', 'docs/reference/metrics.md']));

@@ -7,7 +7,6 @@ import { filledIn } from './support/panel-query.ts';
 import { debianProgram, eventually, run } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
 import type { Prometheus } from './support/prometheus.ts';
-import { QUICK } from './support/quick-rules.ts';
 
 const DAY_MS = 86_400_000;
 /** The selection where All is not possible: the doors of this library work, and its past is read first. */
@@ -37,8 +36,7 @@ let prometheus: Prometheus;
 
 beforeAll(async () => {
   demo = await startDemo();
-  const target = new URL(demo.url).host;
-  prometheus = await startPrometheus({ library: target }, { config: { global: QUICK } });
+  prometheus = await startPrometheus({ library: new URL(demo.url).host });
 }, 600_000);
 
 afterAll(async () => {
@@ -60,8 +58,7 @@ test('Prometheus finds each customer by /sd, with its configured labels', async 
       { regex: '__meta_library_(.+)', action: 'labelmap', replacement: 'tenant_$1' },
     ],
   };
-  const config = { global: QUICK, scrape_configs: [job] };
-  await using finding = await startPrometheus({}, { config });
+  await using finding = await startPrometheus({}, { config: { scrape_configs: [job] } });
   const ups = await eventually('all customers', async () => {
     const found = await finding.query('up == 1');
     return found.length === demo.customers.length ? found : undefined;

@@ -15,11 +15,10 @@ import { startSimulation } from '../../src/cli/service.ts';
 import { exporterConfigYaml } from '../../src/simulator/demo-service.ts';
 import { flagsFor, launch, Workspace } from '../acceptance/daemon.ts';
 import type { Daemon } from '../acceptance/daemon.ts';
-import { readPrometheusFile } from '../prometheus/rules.ts';
+import { groupsOf, readPrometheusFile, RULE_FILES } from '../prometheus/rules.ts';
 import { debianProgram, eventually, finished, startServer } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
 import type { Prometheus } from './support/prometheus.ts';
-import { faster, fasterRules, QUICK } from './support/quick-rules.ts';
 
 const STRINGS = z.record(z.string(), z.string());
 const NOTIFICATION = z.object({
@@ -52,6 +51,32 @@ async function startWebhook(): Promise<string> {
   });
   running.push(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
   return `http://${await listen(server, { host: '127.0.0.1', port: 0 })}`;
+}
+
+/** Writes the rules with every interval and waiting time 60 times shorter. Returns the paths. */
+function fasterRules(): readonly string[] {
+  return RULE_FILES.map((path, i) => {
+    const groups = groupsOf(path).map((group) => ({
+      ...group,
+      interval: faster(group.interval),
+      rules: group.rules.map((rule) => {
+        if ('record' in rule) {
+          return rule;
+        }
+        const { for: pending = '0s', keep_firing_for: kept = '0s' } = rule;
+        return { ...rule, for: faster(pending), keep_firing_for: faster(kept) };
+      }),
+    }));
+    return workspace.write(`faster-rules-${i}.json`, JSON.stringify({ groups }));
+  });
+}
+
+const MINUTES: Readonly<Record<string, number>> = { s: 1 / 60, m: 1, h: 60, d: 1_440 };
+
+/** Returns a duration of so many seconds as it has minutes. It has one unit, as Prometheus writes it. */
+function faster(duration: string): string {
+  const [, count = '', unit = ''] = /^(\d+)([smhd])$/.exec(duration) ?? [];
+  return `${Number(count) * (MINUTES[unit] ?? NaN)}s`;
 }
 
 async function startAlertmanager(webhook: string): Promise<string> {
@@ -94,8 +119,7 @@ beforeAll(async () => {
     { library: new URL(exporter.url).host },
     {
       config: {
-        global: QUICK,
-        rule_files: fasterRules(workspace),
+        rule_files: fasterRules(),
         alerting: { alertmanagers: [{ static_configs: [{ targets: [alertmanager] }] }] },
       },
     },

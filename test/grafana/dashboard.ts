@@ -33,7 +33,6 @@ const DASHBOARD = z.object({
     .array(z.union([ROW, PANEL]))
     .transform((panels) => panels.flatMap((one) => ('panels' in one ? one.panels : [one]))),
   templating: z.object({ list: z.array(z.object({ name: z.string(), query: z.string() })) }),
-  annotations: z.object({ list: z.array(z.object({ expr: z.string() })) }),
 });
 
 type Dashboard = z.infer<typeof DASHBOARD>;

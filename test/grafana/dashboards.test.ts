@@ -48,17 +48,8 @@ test('each problem has a section of docs/alerts.md, to which its words link', ()
   );
 });
 
-describe.each(DASHBOARDS)('%s', (_file, { uid, panels, annotations }) => {
+describe.each(DASHBOARDS)('%s', (_file, { uid, panels }) => {
   const queries = panels.flatMap(queriesOf);
-
-  test('marks alerts that fire', () => {
-    expect(annotations.list.flatMap(({ expr }) => selectorsOf(expr))).toMatchObject([
-      {
-        metric: 'ALERTS',
-        matchers: expect.arrayContaining(['alertname=~"Library.+"', 'alertstate="firing"']),
-      },
-    ]);
-  });
 
   test.each(panels.map((panel) => [panel.title, panel] as const))(
     '%s changes the looks of columns and lines that there are',

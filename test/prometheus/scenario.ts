@@ -78,7 +78,7 @@ export function inputSeries(
 /** A series with further labels. Labels that it has stay; `customer` is only for series of customers. */
 function labelled(series: string, labels: Readonly<Record<string, string>>): string {
   const [, name = '', own = ''] = /^([^{]+)(?:\{(.*)\})?$/.exec(series) ?? [];
-  const ofExporter = /^(up$|process_|library_exporter_)/.test(name);
+  const ofExporter = /^(up$|library_exporter_)/.test(name);
   const added = Object.entries(labels)
     .filter(([label]) => !new RegExp(`(^|,)${label}=`).test(own))
     .filter(([label]) => label !== 'customer' || !ofExporter)

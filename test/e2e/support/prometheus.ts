@@ -45,7 +45,7 @@ export async function startPrometheus(
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'));
   // JSON is YAML.
   const config = {
-    global: { scrape_interval: '1s', scrape_timeout: '1s' },
+    global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
     scrape_configs: Object.entries(targets).map(([job, target]) => ({
       job_name: job,
       static_configs: [{ targets: [target] }],
