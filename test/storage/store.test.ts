@@ -1,8 +1,5 @@
-import { fork, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { statSync } from 'node:fs';
 import {
-  chmod,
   copyFile,
   mkdir,
   mkdtemp,
@@ -35,7 +32,6 @@ const WRITE_FAILED = 'state write failed, retrying';
 const RECOVERED = 'state write recovered';
 const LOST = 'state file lost, writing another one';
 const NOT_WRITTEN = 'state not written at the stop';
-const PROGRAM = join(import.meta.dirname, 'testdata', 'use-store.ts');
 
 let clock: VirtualClock;
 let parent: string;
@@ -114,7 +110,7 @@ async function copied(): Promise<number | undefined> {
 
 /** Longer than the default: other tests run at the same time. */
 function until(condition: () => boolean | Promise<boolean>): Promise<boolean> {
-  return vi.waitUntil(condition, { timeout: 30_000 });
+  return vi.waitUntil(condition, { interval: 5, timeout: 30_000 });
 }
 
 async function untilLogged(message: string): Promise<void> {
@@ -126,18 +122,6 @@ async function untilLogged(message: string): Promise<void> {
 
 function messages(): string[] {
   return lines.map(({ msg }) => msg);
-}
-
-/** Returns what another process reports that starts a store and updates it once. */
-async function runUpdate(command: string, ...args: readonly string[]): Promise<unknown> {
-  const program = [process.execPath, PROGRAM, folder, 'update'];
-  const child = spawn(command, [...args, ...program], {
-    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-  });
-  const ended = once(child, 'close');
-  const [report] = (await once(child, 'message')) as [unknown];
-  await ended;
-  return report;
 }
 
 describe('the store', () => {
@@ -309,33 +293,6 @@ async function untilWritten(): Promise<void> {
 }
 
 describe('a folder that cannot be written', () => {
-  test('is read after a kill', async () => {
-    update(await start(), 412);
-    await clock.advance(1_000);
-    await until(async () => (await copied()) === 412);
-    await copyFile(file, join(parent, 'db'));
-    await copyFile(`${file}-wal`, join(parent, 'wal'));
-    await stop();
-    await rename(join(parent, 'db'), file);
-    await rename(join(parent, 'wal'), `${file}-wal`);
-    await chmod(`${file}-wal`, 0o644);
-    await chmod(file, 0o644);
-    await chmod(folder, 0o555);
-    await chmod(parent, 0o755);
-    const report = await runUpdate('/usr/bin/env', 'STORE_USER=nobody');
-    await chmod(folder, 0o755);
-    const error = expect.stringMatching(/^EACCES: permission denied/) as string;
-    expect(report).toMatchObject({
-      restored: 412,
-      saved: false,
-      lines: [
-        { level: 'warn', msg: NOT_WRITABLE, error },
-        { level: 'error', msg: NOT_WRITTEN, error },
-      ],
-    });
-    expect(await restored()).toBe(412);
-  });
-
   test.each<[string, string, () => Promise<unknown>]>([
     [
       'a file in its place',
@@ -432,30 +389,6 @@ describe('a file that is lost', () => {
     expect(await stop()).toBe(true);
     expect(await restored()).toBe(500);
   });
-});
-
-test('a full disk damages nothing', async () => {
-  await write(412);
-  const report = await runUpdate('/bin/sh', '-c', 'ulimit -f 100; exec "$0" "$@"');
-  expect(report).toMatchObject({
-    restored: 412,
-    saved: false,
-    lines: [
-      { level: 'warn', msg: WRITE_FAILED },
-      { level: 'error', msg: NOT_WRITTEN },
-    ],
-  });
-  expect(await restored()).toBe(412);
-  expect(lines).toEqual([]);
-});
-
-test('a process that is killed while it writes leaves whole marks', async () => {
-  for (const turns of [1, 2, 3, 4, 5]) {
-    const writer = fork(PROGRAM, [folder, 'die', `${turns}`], { execPath: process.execPath });
-    await once(writer, 'exit');
-    const values = Database.marksOf(file).map(({ value }) => value);
-    expect([values.length, new Set(values).size]).toEqual([2_000, 1]);
-  }
 });
 
 test('others cannot write the folder, and not read the files, with any umask', async () => {

@@ -10,7 +10,7 @@ import { ask, connected, protectedServer, tlsWith } from './protected.ts';
 const SCRAPE = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n';
 const MAX_SCRAPES = 40;
 const LARGE = Buffer.alloc(16 * 1_024 * 1_024, 'x');
-const WAIT = { timeout: 20_000 };
+const WAIT = { interval: 5, timeout: 20_000 };
 
 test('an unfinished request or handshake is ended, whether it stalls or goes on slowly', async () => {
   const plain = await protectedServer({});

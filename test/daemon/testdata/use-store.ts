@@ -7,7 +7,7 @@ import { systemClock } from '../../../src/base/clock.ts';
 import { counterOwner, HighWaterMarks } from '../../../src/counting/high-water-marks.ts';
 import { Store } from '../../../src/storage/store.ts';
 import { captureLog } from '../../support/captured-log.ts';
-import { NOVEMBER, NOW_MS, OWNER } from '../../support/owner.ts';
+import { NOVEMBER, NOW_MS } from '../../support/owner.ts';
 
 const CUSTOMERS = 2_000;
 const NOBODY = 65_534;
@@ -20,7 +20,12 @@ if (process.env['STORE_USER'] === 'nobody' && process.getuid?.() === 0) {
 process.on('SIGXFSZ', () => {});
 
 const marks = new HighWaterMarks();
-function updateAll(value: number): void {
+function valueNow(): number {
+  return marks.get(counterOwner('s', 'c', 'c0'), 'logins')?.value ?? 0;
+}
+
+function addToAll(): void {
+  const value = valueNow() + 1;
   for (let i = 0; i < CUSTOMERS; i++) {
     marks.update(counterOwner('s', 'c', `c${i}`), 'logins', NOVEMBER, value, NOW_MS);
   }
@@ -50,7 +55,7 @@ const store = new Store({
         return systemClock.sleep(ms, signal);
       }
       writes += 1;
-      updateAll((marks.get(counterOwner('s', 'c', 'c0'), 'logins')?.value ?? 0) + 1);
+      addToAll();
       if (writes === 2) {
         void dieAfter(Number(turns));
       }
@@ -60,8 +65,8 @@ const store = new Store({
 });
 await store.start();
 if (mode === 'update') {
-  const restored = marks.get(OWNER, 'logins')?.value;
-  updateAll(1);
+  const restored = valueNow();
+  addToAll();
   const saved = await store.stop();
   process.send?.({ lines, restored, saved });
   process.disconnect?.();
