@@ -15,8 +15,8 @@ const HOURS_SYNTAX =
 
 type Rules = z.core.$RefinementCtx;
 
-/** Rules of several keys are checked after any other problem. Each asks whether its own values are valid. */
-const ALWAYS = { when: () => true };
+/** Rules of several keys are checked in any mapping, also after other problems: values may be wrong there. */
+const IN_MAPPINGS = { when: ({ value }: z.core.ParsePayload) => type.isMapping(value) };
 
 export type ConfigFile = z.output<ReturnType<typeof createConfigSchema>>;
 export type CustomerEntry = z.output<ReturnType<typeof customerKeys>>;
@@ -44,7 +44,7 @@ export function createConfigSchema() {
           add(rules, [key], 'must use https (or set allow_insecure: true)');
         }
       }
-    }, ALWAYS);
+    }, IN_MAPPINGS);
   const polling = type
     .section('a mapping with interval', {
       interval: type.duration('1s', '1d', '60s'),
@@ -54,10 +54,10 @@ export function createConfigSchema() {
     .superRefine((values, rules) => {
       const { interval, reconcile_interval: reconcile } = values;
       const isLess = type.milliseconds(reconcile) < type.milliseconds(interval);
-      if (areValid(rules, 'interval', 'reconcile_interval') && isLess) {
+      if (isLess) {
         add(rules, ['reconcile_interval'], 'expected at least interval, got less');
       }
-    }, ALWAYS);
+    }, IN_MAPPINGS);
   const defaults = type.section('a mapping with timezone', {
     timezone: type.timezone().optional(),
     day_starts_at: type.timeOfDay().default('04:00'),
@@ -93,13 +93,12 @@ export function createCustomerSchema() {
       return isValid(rules, ...path, 'holidays') ? site.holidays : 'dk';
     }
     const isInline = customer.client_secret !== undefined;
-    const isUndecided = isInline === (customer.client_secret_file !== undefined);
-    if (areValid(rules, 'client_secret', 'client_secret_file') && isUndecided) {
+    if (isInline === (customer.client_secret_file !== undefined)) {
       const message = 'expected one of client_secret_file and client_secret, got';
       add(rules, ['client_secret_file'], `${message} ${isInline ? 'both' : 'neither'}`);
     }
-    const breakdowns = areValid(rules, 'breakdowns') ? customer.breakdowns : undefined;
-    const isCounted = !areValid(rules, 'streams') || customer.streams.includes('people');
+    const breakdowns = isValid(rules, 'breakdowns') ? customer.breakdowns : undefined;
+    const isCounted = !isValid(rules, 'streams') || customer.streams.includes('people');
     if (breakdowns !== undefined && breakdowns.length > 0 && !isCounted) {
       add(rules, ['breakdowns'], 'expected people in streams, which breakdowns are of');
     }
@@ -128,7 +127,7 @@ export function createCustomerSchema() {
         checkHours(path, hours, holidaysOf(branch, 'branches', id) ?? holidays);
       }
     }
-  }, ALWAYS);
+  }, IN_MAPPINGS);
 }
 
 function customerKeys() {
@@ -190,11 +189,6 @@ function isValid({ issues }: Rules, ...path: readonly string[]): boolean {
       code !== 'unrecognized_keys' &&
       wrong.every((step, i) => i >= path.length || step === path[i]),
   );
-}
-
-/** Returns whether the values of all these keys have no problem so far. */
-function areValid(rules: Rules, ...keys: readonly string[]): boolean {
-  return keys.every((key) => isValid(rules, key));
 }
 
 /** Returns true for a URL that others can read what is sent to. */

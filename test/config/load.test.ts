@@ -49,13 +49,13 @@ test('is shown with defaults, and without what is secret, may be, or is from the
       'config.yaml': configWith({
         service: 'proxy_url: http://me:open-sesame@proxy.example.org:3128\nscope: "${SCOPE}"',
         customer:
-          'labels: { region: hunter2hunter2, zone: north }\nbranches: { 101: Main Library, 102: "${SCOPE}" }\ncapacity: ${CAP}\nholidays: ${PH}\nestimate: ${NO}',
+          'labels: { region: hunter2hunter2, zone: north, hunter2hunter2: x, "${LABEL}": y }\nbranches: { 101: Main Library, 102: "${SCOPE}" }\ncapacity: ${CAP}\nholidays: ${PH}\nestimate: ${NO}',
         more: 'customer_files: [more.yaml]',
       }),
       'more.yaml': '[{ name: hilltop, client_id: h, client_secret_file: s, timezone: Asia/Tokyo }]',
       s: 'correct-horse',
     },
-    { SCOPE: 'battery-staple', CAP: '0250', PH: 'SE', NO: 'False' },
+    { SCOPE: 'battery-staple', CAP: '0250', PH: 'SE', NO: 'False', LABEL: 'sesame' },
   );
   expect(shown).toBe(`service:
   base_url: https://statistics.example.org
@@ -77,7 +77,7 @@ defaults:
 customer_files:
   - more.yaml
 customers:
-  - {"name":"riverside","client_id":"riverside-api","client_secret":"<secret>","timezone":"Europe/Copenhagen","estimate":"<secret>","capacity":"<secret>","holidays":"<secret>","labels":{"region":"<secret>","zone":"north"},"streams":["people","logins"],"breakdowns":[],"branches":{"101":{"name":"Main Library"},"102":{"name":"<secret>"}}}
+  - {"name":"riverside","client_id":"riverside-api","client_secret":"<secret>","timezone":"Europe/Copenhagen","estimate":"<secret>","capacity":"<secret>","holidays":"<secret>","labels":{"region":"<secret>","zone":"north","<secret>":"y"},"streams":["people","logins"],"breakdowns":[],"branches":{"101":{"name":"Main Library"},"102":{"name":"<secret>"}}}
   - {"name":"hilltop","client_id":"h","client_secret_file":"<secret>","timezone":"Asia/Tokyo","labels":{},"streams":["people","logins"],"breakdowns":[],"branches":{}}
 `);
 });
@@ -176,12 +176,14 @@ test('a comment in opening hours is a warning that names staffed_hours', async (
       customer: [
         'opening_hours: \'Mo-Fr 08:00-10:00 "self-service", Mo-Fr 10:00-18:00\'',
         'staffed_hours: \'Mo-Fr 10:00-18:00 "two people"\'',
+        'breakdowns: [branch]',
+        'branches: { 101: { opening_hours: \'24/7 "with staff"\' } }',
       ].join('\n'),
     }),
   });
   expect(warnings).toEqual([
     expect.stringMatching(
-      /:9:20: customers\[0\]\.opening_hours: the comment is ignored; write hours with staff as staffed_hours\n/,
+      /:9:20: customers\[0\]\.opening_hours: the comment is ignored; write hours with staff as staffed_hours \(and 1 more of these\)\n/,
     ),
   ]);
 });

@@ -14,15 +14,17 @@ const ENVIRONMENT = { 'A-B': 'c', REGION: 'region', SECRET: 'correct-horse-batte
 /** No secret of the cases, be it from the file or the environment, is in a message. */
 const SECRETS = /correct|horse|battery|hunter/;
 
+/** Values of the valid configuration. */
+const PLACES: Partial<Record<Part, string>> = {
+  name: 'riverside',
+  zone: 'Europe/Copenhagen',
+  base: 'https://statistics.example.org',
+};
+
 function fileWith(part: Part, text: string): string {
+  const value = PLACES[part];
   const file = configWith({ [part]: text });
-  const replaced = {
-    name: file.replace('name: riverside', `name: ${text}`),
-    zone: file.replace('Europe/Copenhagen', text),
-    base: file.replace('https://statistics.example.org', text),
-    file: text,
-  };
-  return part in replaced ? replaced[part as keyof typeof replaced] : file;
+  return part === 'file' ? text : value === undefined ? file : file.replace(value, text);
 }
 
 async function expectProblems(part: Part, text: string, problems: Case[2]): Promise<void> {
@@ -79,6 +81,7 @@ test.each<Case>([
   ['customer', 'opening_hours: "PH off"', '9:20: customers[0].opening_hours: PH needs the key holidays, as in holidays: dk ^'],
   ['customer', 'opening_hours: "PH off"\nholidays: xx', '10:15: customers[0].holidays: expected a country or country-state such as dk or de-by, got xx ^'],
   ['customer', 'breakdowns: [branch]\nholidays: dk\nbranches:\n  main: { opening_hours: whenever }\n  north: { holidays: gb, opening_hours: "PH off" }', ["12:30: customers[0].branches.main.opening_hours: invalid syntax: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00", '13:45: customers[0].branches.north.opening_hours: gb has no public holidays of its own: set holidays to one of gb-eng, gb-nir, gb-sct, gb-wls']],
+  ['customer', 'opening_hours: PH off\nholidays: dk\nbreakdowns: [branch]\nbranches: { main: { holidays: gb } }', '12:35: customers[0].branches.main.holidays: gb has no public holidays of its own: set holidays to one of gb-eng, gb-nir, gb-sct, gb-wls'],
   // keys
   ['service', 'interval: 60s', '4:3: service.interval: unknown key, expected one of base_url, auth_url, scope, timeout, max_concurrency, max_requests_per_second, request_times, key_times, allow_insecure, proxy_url, ca_file ^'],
   ['customer', 'openinghours: 24/7', '9:5: customers[0].openinghours: unknown key, did you mean opening_hours?'],
@@ -94,6 +97,7 @@ test.each<Case>([
   ['polling', 'interval: 2m\nreconcile_interval: 1m', '6:23: polling.reconcile_interval: expected at least interval, got less ^'],
   ['service', 'max_requests_per_second: 0.02', '4:28: service.max_requests_per_second: expected at least 0.04, which the customers need, got less ^'],
   ['more', '  - { name: " riverside", client_id: b, client_secret: hunter3hunter3, timezone: UTC }', '9:13: customers[1].name: expected a unique name, got that of another customer'],
+  ['more', '  - { name: hillside, client_id: b, client_secret: "", timezone: UTC }', '9:52: customers[1].client_secret: expected the secret, got another value'],
   ['more', '  - { name: hillside, client_id: b, timezone: UTC }', '9:5: customers[1].client_secret_file: expected one of client_secret_file and client_secret, got neither ^'],
   ['more', '  - { name: hillside, client_id: b, client_secret: hunter3hunter3 }', '9:5: customers[1].timezone: expected an IANA time zone, here or in defaults, got nothing'],
   // environment
@@ -116,6 +120,30 @@ test.each<Case>([
   ['file', '', ['1:1: (file): expected a mapping with service and customers, got an empty value', '1:1: customers: expected at least one customer, here or in customer_files, got none']],
   ['file', '{}', ['1:1: service: expected a mapping with base_url and auth_url, got nothing ^', '1:1: customers: expected at least one customer, here or in customer_files, got none ^']],
 ])('%s: %j', expectProblems);
+
+/** Values at a limit that are valid, and those next to them that are not. */
+// prettier-ignore
+test.each<[Part, string, readonly string[], readonly string[]]>([
+  ['name', 'name', ['n'.repeat(128)], ['n'.repeat(129), '""', '"a\\u0007b"']],
+  ['base', 'base_url', ['https://a.example/b', 'http://127.0.0.1:80'], ['xhttps://a.example', 'http://my-localhost']],
+  ['zone', 'timezone', ['UTC'], ['europe/Copenhagen']],
+  ['service', 'proxy_url', ['http://a.example:1/'], ['xhttp://a.example:1/']],
+  ['service', 'timeout', ['100ms', '5m'], ['99ms', '5m1ms']],
+  ['service', 'max_requests_per_second', ['0.04', '100000'], ['0.009', '100000.1']],
+  ['service', 'scope', ['${A-B}'.replace('-', '_')], ['${toString}', '${A-B}']],
+  ['customer', 'capacity', ['1', '1000000', '1e3'], ['0', '1000001', '1.5', '0x10']],
+  ['customer', 'estimate', ['true', 'FALSE'], ['truex', 'xtrue']],
+  ['customer', 'day_starts_at', ['"00:00"', '"23:59"'], ['"x04:00"', '"04:000"', '"4:00"']],
+  ['customer', 'holidays', ['dk', 'DE-by'], ['dk-by', 'de-xx']],
+  ['customer', 'streams', ['[logins]'], ['[]']],
+])('the limits of %s: %s', async (part, key, valid, invalid) => {
+  for (const value of [...valid, ...invalid]) {
+    const file = fileWith(part, part in PLACES ? value : `${key}: ${value}`);
+    const output = await problemsOf({ 'config.yaml': file }, { A_B: 'c', ...ENVIRONMENT });
+    const problem = expect.stringMatching(`^config.yaml:\\d+:\\d+: [^ ]*${key}: `) as string;
+    expect([value, output]).toEqual([value, valid.includes(value) ? 'no problem' : problem]);
+  }
+});
 
 test('problems of all files are reported in the order of files and lines', async () => {
   const text = configWith({
@@ -146,7 +174,7 @@ test.each([
   'labels: { name: x }',
   'streams: [people, lgoins]',
   'estimate: maybe',
-  'branches: { 101: [x] }',
+  'branches: { 101: [x], 102: }',
   'branches: { 101: { estimate: maybe } }',
   'capacity: [1]',
   'colour: red',
@@ -186,6 +214,13 @@ test('lines and columns count characters, with a byte-order mark and CRLF, too',
   const problems = await problemsOf({ 'config.yaml': `\uFEFF${text.replaceAll('\n', '\r\n')}` });
   expect(problems).toMatch(
     /^config\.yaml:9:15: .*\n.*:9:23: .*\n.*:10:15: .*\n {6}capacity: many\n {16}\^$/,
+  );
+});
+
+test('what is no customer is one problem', async () => {
+  const output = await problemsOf({ 'config.yaml': configWith({ more: '  -\n  - 5\n  - [x]' }) });
+  expect(output.match(/(?<=: )customers.*(?= such as)/g)).toEqual(
+    [1, 2, 3].map((i) => `customers[${i}]: expected a customer`),
   );
 });
 

@@ -56,6 +56,7 @@ test.each([
   ['basic_auth_users: { a: battery }', `1:24: ${WRONG_HASH}`],
   [`basic_auth_users: { a: ${HASH.replace('$10', '$03')} }`, `1:24: ${WRONG_HASH}`],
   [`basic_auth_users: { a: ${HASH}x }`, `1:24: ${WRONG_HASH}`],
+  [`basic_auth_users: { a: x${HASH} }`, `1:24: ${WRONG_HASH}`],
   [`basic_auth_users: { 'a:b': '${HASH}' }`, '1:21: basic_auth_users: expected a user name without a colon, got another key'],
 ])('%j is a problem', async (text, expected) => {
   const [, headline = '', caret] = /^(.*?)( \^)?$/.exec(expected) ?? [];
