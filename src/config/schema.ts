@@ -15,7 +15,10 @@ const HOURS_SYNTAX =
 
 type Rules = z.core.$RefinementCtx;
 
-/** Rules of several keys are checked in any mapping, also after other problems: values may be wrong there. */
+/**
+ * Rules of several keys are checked in any mapping, also after other problems. Values may be wrong there: of the
+ * problems at one place, only the first is reported.
+ */
 const IN_MAPPINGS = { when: ({ value }: z.core.ParsePayload) => type.isMapping(value) };
 
 export type ConfigFile = z.output<ReturnType<typeof createConfigSchema>>;
@@ -111,8 +114,7 @@ export function createCustomerSchema() {
       type.isMapping(branch),
     );
     for (const [id, branch] of isByBranch === false ? branches : []) {
-      const keys = Object.keys(branch).filter((key) => key !== 'name');
-      for (const key of keys.filter((one) => isValid(rules, 'branches', id, one))) {
+      for (const key of Object.keys(branch).filter((one) => one !== 'name')) {
         const message = 'expected branch in breakdowns, which this key needs';
         add(rules, ['branches', id, key], message);
       }
@@ -120,7 +122,7 @@ export function createCustomerSchema() {
     const holidays = holidaysOf(customer);
     for (const key of ['opening_hours', 'staffed_hours'] as const) {
       const areHours = isValid(rules, key) && checkHours([key], customer[key], holidays);
-      for (const [id, branch] of branches.filter(([one]) => isValid(rules, 'branches', one, key))) {
+      for (const [id, branch] of branches) {
         // Where only the holidays of a branch differ, they must fit the hours of its customer.
         const hours = branch[key] ?? (areHours ? customer[key] : undefined);
         const path = ['branches', id, branch[key] === undefined ? 'holidays' : key];
