@@ -6,6 +6,7 @@
  */
 import { z } from 'zod';
 import { REDACTED } from '../base/secret.ts';
+import { isMapping } from './values.ts';
 import type { Path, Problem, YamlFile } from './yaml-file.ts';
 
 const MAX_SHOWN_LENGTH = 160;
@@ -81,7 +82,7 @@ export class ProblemFormatter {
 
   /** Returns a value of a file, with `<secret>` for what may be one, and for what is from the environment. */
   show(value: unknown, file: YamlFile, path: Path): unknown {
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+    if (isMapping(value)) {
       const shown = Object.entries(value).map(([key, inner]) => [
         file.isWritten([...path, key], 'key') && !this.#secrets.has(key) ? key : HIDDEN,
         this.show(inner, file, [...path, key]),

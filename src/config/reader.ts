@@ -189,9 +189,8 @@ function unknownKey(key: string, keys: string): string {
 }
 
 function typeOf(value: unknown): string {
-  if (isMapping(value)) {
-    return 'a mapping';
+  if (value === undefined || value === null) {
+    return value === undefined ? 'nothing' : 'an empty value';
   }
-  const others = value === null ? 'an empty value' : 'a string';
-  return value === undefined ? 'nothing' : Array.isArray(value) ? 'a list' : others;
+  return Array.isArray(value) ? 'a list' : isMapping(value) ? 'a mapping' : 'a string';
 }

@@ -55,9 +55,7 @@ export function createConfigSchema() {
       breakdown_interval: type.duration('1s', '1d', '5m'),
     })
     .superRefine((values, rules) => {
-      const { interval, reconcile_interval: reconcile } = values;
-      const isLess = type.milliseconds(reconcile) < type.milliseconds(interval);
-      if (isLess) {
+      if (type.milliseconds(values.reconcile_interval) < type.milliseconds(values.interval)) {
         add(rules, ['reconcile_interval'], 'expected at least interval, got less');
       }
     }, IN_MAPPINGS);
