@@ -8,10 +8,11 @@ import type { FileContent } from '../base/files.ts';
 import { pastedWith, Secret } from '../base/secret.ts';
 import type { WebConfig } from '../base/web-config.ts';
 import { parseCertificates, parseSecret } from './credentials.ts';
+import { SchemaKeys } from './problems.ts';
 import type { ProblemFormatter } from './problems.ts';
 import { ConfigReader, failOn, findCustomerFiles } from './reader.ts';
 import type { LoadResult } from './reader.ts';
-import { createConfigSchema, createCustomerSchema } from './schema.ts';
+import { CONFIG, CUSTOMER } from './schema.ts';
 import type { ConfigFile, CustomerEntry } from './schema.ts';
 import type { BranchConfig, Config, CustomerConfig, PollingConfig } from './types.ts';
 import { isMapping, milliseconds } from './values.ts';
@@ -43,6 +44,7 @@ interface PlacedCustomer extends Place {
   readonly secret: SecretText | undefined;
 }
 
+const KEYS = new SchemaKeys(CONFIG, CUSTOMER);
 const MIN_REQUESTS_PER_SECOND = 50;
 /** The default is higher where the first polls of a start would take longer, but not above the second one. */
 const START_SECONDS = 20;
@@ -79,15 +81,14 @@ export async function loadConfig(
 
 /** Reads 10,000 customers in more than a second, for most of which the event loop stands still. */
 export async function readFiles({ path, env }: ReadOptions) {
-  const [schema, customerSchema] = [createConfigSchema(), createCustomerSchema()];
-  const reader = new ConfigReader(env, schema, customerSchema);
+  const reader = new ConfigReader(env, KEYS);
   const main = await reader.readYaml(path);
-  const values = reader.validate(schema, { file: main, path: [] });
+  const values = reader.validate(CONFIG, { file: main, path: [] });
   const lists: Place[] = [{ file: main, path: ['customers'] }];
-  const patterns = schema.shape.customer_files.safeParse(main.valueAt(['customer_files']));
+  const patterns = CONFIG.shape.customer_files.safeParse(main.valueAt(['customer_files']));
   for (const name of await findCustomerFiles(main, patterns.data ?? [])) {
     const list = { file: await reader.readYaml(name), path: [] };
-    reader.validate(schema.shape.customers, list);
+    reader.validate(CONFIG.shape.customers, list);
     lists.push(list);
   }
   const places = lists.flatMap((list) => {
@@ -99,12 +100,12 @@ export async function readFiles({ path, env }: ReadOptions) {
   }
   const placed: PlacedCustomer[] = [];
   for (const place of places) {
-    const customer = reader.validate(customerSchema, place);
+    const customer = reader.validate(CUSTOMER, place);
     const secret = await readSecret(place, reader);
     placed.push(...(customer === undefined ? [] : [{ ...place, values: customer, secret }]));
   }
   const ca = await reader.readNamed(main, ['service', 'ca_file'], parseCertificates);
-  const polling = schema.shape.polling.safeParse(main.valueAt(['polling'])).data;
+  const polling = CONFIG.shape.polling.safeParse(main.valueAt(['polling'])).data;
   checkTogether(main, polling, places, placed);
   if (values?.service.proxy_url?.includes('@') === true) {
     main.warnOfSecrets(['service', 'proxy_url'], 'a secret');

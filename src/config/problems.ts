@@ -35,36 +35,47 @@ const PLAIN_NAME = /^[a-z]{1,16}(?:_[a-z]{1,16}){0,3}$/i;
 /** A key of the schema: that of a section, of a harmless value, or another. */
 type KeyKind = 'section' | 'harmless' | 'hidden';
 
-/** Formats problems of the files that a schema describes. */
-export class ProblemFormatter {
-  readonly #secrets = new Set<string>();
-  readonly #keys = new Map<string, KeyKind>();
+/** What may be shown of the files that the schemas describe. */
+export class SchemaKeys {
+  readonly kinds: ReadonlyMap<string, KeyKind>;
   /** Matches a line that may be shown, up to its comment. */
-  readonly #line: RegExp;
+  readonly line: RegExp;
 
   constructor(...schemas: readonly z.ZodType[]) {
-    const kinds = new Map<string, readonly [key: string, kind: KeyKind]>();
+    const byPath = new Map<string, readonly [key: string, kind: KeyKind]>();
     const options: z.core.ToJSONSchemaParams = {
       unrepresentable: 'any',
       // Called from the inside of each type to its outside.
       override({ jsonSchema: { properties, ...meta }, path }) {
         const kind = properties ? 'section' : meta['harmless'] === true ? 'harmless' : 'hidden';
         if (path.at(-2) === 'properties') {
-          kinds.set(path.join(), [String(path.at(-1)), kind]);
+          byPath.set(path.join(), [String(path.at(-1)), kind]);
         }
       },
     };
     schemas.forEach((schema) => z.toJSONSchema(schema, options));
-    for (const [key, kind] of kinds.values()) {
-      this.#keys.set(key, (this.#keys.get(key) ?? kind) === kind ? kind : 'hidden');
+    const kinds = new Map<string, KeyKind>();
+    for (const [key, kind] of byPath.values()) {
+      kinds.set(key, (kinds.get(key) ?? kind) === kind ? kind : 'hidden');
     }
-    const keys = Map.groupBy(this.#keys.keys(), (key) => this.#keys.get(key));
+    const keys = Map.groupBy(kinds.keys(), (key) => kinds.get(key));
     const [harmless, section] = [keys.get('harmless')?.join('|'), keys.get('section')?.join('|')];
     const pair = String.raw`(?:${harmless})\s*:\s+${harmlessValue(String.raw`,[\]`)}`;
     const mapping = String.raw`(?:(?:${section}|\d{1,9})\s*:\s+)?\{\s*(?:${pair}(?:,\s*${pair})*)?\}`;
-    const known = [...this.#keys.keys()].join('|');
+    const known = [...kinds.keys()].join('|');
     const alone = String.raw`(?:${known})\s*:|(?:${harmless})\s*:\s+${harmlessValue()}`;
-    this.#line = new RegExp(String.raw`^[\s-]*(?:${alone}|${mapping})(?=\s*(?:\s#.*)?$)`);
+    this.kinds = kinds;
+    this.line = new RegExp(String.raw`^[\s-]*(?:${alone}|${mapping})(?=\s*(?:\s#.*)?$)`);
+  }
+}
+
+/** Formats problems of the files of one load. */
+export class ProblemFormatter {
+  readonly #secrets = new Set<string>();
+  readonly #keys: SchemaKeys;
+
+  constructor(keys: SchemaKeys) {
+    this.#keys = keys;
   }
 
   /** Adds a text that is not shown anywhere, not even as the value of a harmless key. */
@@ -76,8 +87,8 @@ export class ProblemFormatter {
 
   /** Returns true if the schema calls the values of the innermost of its keys harmless. */
   #isHarmless(path: Path): boolean {
-    const key = path.findLast((step) => this.#keys.has(String(step)));
-    return this.#keys.get(String(key)) === 'harmless';
+    const key = path.findLast((step) => this.#keys.kinds.has(String(step)));
+    return this.#keys.kinds.get(String(key)) === 'harmless';
   }
 
   /** Returns a value of a file, with `<secret>` for what may be one, and for what is from the environment. */
@@ -99,7 +110,7 @@ export class ProblemFormatter {
     const headline = `${this.#pathText(file, path)}: ${message}`;
     const place = `${file.name}:${line}:${column}: ${this.#redact(headline)}`;
     const shown = isShort(text.replaceAll('\t', ' '))
-      ? this.#line.exec(text)?.[0].trimEnd()
+      ? this.#keys.line.exec(text)?.[0].trimEnd()
       : undefined;
     if (shown === undefined || this.#redact(shown) !== shown) {
       return place;
@@ -125,7 +136,7 @@ export class ProblemFormatter {
       const key = String(step);
       const isId = path[i - 1] === 'branches' && /^\d{1,9}$/.test(key);
       const isPlain = (isId || PLAIN_NAME.test(key)) && file.isWritten(path.slice(0, i + 1), 'key');
-      if (typeof step !== 'number' && !this.#keys.has(key) && !isPlain) {
+      if (typeof step !== 'number' && !this.#keys.kinds.has(key) && !isPlain) {
         break;
       }
       text += typeof step === 'number' ? `[${step}]` : `.${key}`;

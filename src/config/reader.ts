@@ -9,6 +9,7 @@ import { readTextFile } from '../base/files.ts';
 import type { FileContent } from '../base/files.ts';
 import { EXPOSED, isExposed, MAX_SECRET_BYTES } from './credentials.ts';
 import { ProblemFormatter } from './problems.ts';
+import type { SchemaKeys } from './problems.ts';
 import { FOUND, isMapping, isPath } from './values.ts';
 import { YamlFile } from './yaml-file.ts';
 import type { Path, Place, Problem } from './yaml-file.ts';
@@ -33,9 +34,9 @@ export class ConfigReader {
   readonly #env: NodeJS.ProcessEnv;
   readonly #yamlFiles: YamlFile[] = [];
 
-  /** `schemas` describe the files; `env` is what `${NAME}` stands for. */
-  constructor(env: NodeJS.ProcessEnv, ...schemas: readonly z.ZodType[]) {
-    this.formatter = new ProblemFormatter(...schemas);
+  /** `keys` are those of the files; `env` is what `${NAME}` stands for. */
+  constructor(env: NodeJS.ProcessEnv, keys: SchemaKeys) {
+    this.formatter = new ProblemFormatter(keys);
     this.#env = env;
   }
 

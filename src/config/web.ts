@@ -10,49 +10,53 @@ import { Secret } from '../base/secret.ts';
 import { CLIENT_AUTHS } from '../base/web-config.ts';
 import type { WebConfig } from '../base/web-config.ts';
 import { parseCertificates } from './credentials.ts';
+import { SchemaKeys } from './problems.ts';
 import { ConfigReader, failOn } from './reader.ts';
 import type { LoadResult } from './reader.ts';
 import * as type from './values.ts';
 
 const TLS_VERSIONS = { TLS12: 'TLSv1.2', TLS13: 'TLSv1.3' } as const;
 
-/** Returns the schema of the web configuration. */
-function createWebSchema() {
-  const tls = type
-    .section('a mapping with cert_file and key_file', {
-      cert_file: type.path('a file with the certificate'),
-      key_file: type.path('a file with the key'),
-      client_auth_type: type.oneOf(CLIENT_AUTHS).default('NoClientCert'),
-      client_ca_file: type.path('a file with certificates').optional(),
-      min_version: type.oneOf(['TLS12', 'TLS13']).default('TLS12'),
-    })
-    .superRefine(({ client_ca_file: file, client_auth_type: auth }, rules) => {
-      const message =
-        auth === 'NoClientCert'
-          ? 'has no effect with NoClientCert: set client_auth_type'
-          : `expected a file, which ${auth} needs, got nothing`;
-      if (file === undefined ? auth.includes('Verify') : auth === 'NoClientCert') {
-        rules.addIssue({ code: 'custom', path: ['client_ca_file'], message });
-      }
-    });
-  const userName = type.hidden('a user name without a colon', (name) =>
-    /^[^:\p{Cc}\p{Cs}]+$/u.test(name),
-  );
-  const hash = type.hidden(
-    'a bcrypt hash with a cost from 4 to 16, as of htpasswd -nBC 10 USER',
-    // A check at the highest cost takes about four seconds.
-    (text) => /^\$2[aby]\$(0[4-9]|1[0-6])\$[./A-Za-z0-9]{53}$/.test(text),
-  );
-  const error = type.expected('users with bcrypt hashes such as { prometheus: $2y$10$… }');
-  const users = z
-    .record(userName, hash, error)
-    .refine((entries) => Object.keys(entries).length > 0, error);
-  const file = type.section('a mapping with tls_server_config or basic_auth_users', {
-    tls_server_config: type.mapping(tls).optional(),
-    basic_auth_users: type.mapping(users).optional(),
+const TLS = type
+  .section('a mapping with cert_file and key_file', {
+    cert_file: type.path('a file with the certificate'),
+    key_file: type.path('a file with the key'),
+    client_auth_type: type.oneOf(CLIENT_AUTHS).default('NoClientCert'),
+    client_ca_file: type.path('a file with certificates').optional(),
+    min_version: type.oneOf(['TLS12', 'TLS13']).default('TLS12'),
+  })
+  .superRefine(({ client_ca_file: file, client_auth_type: auth }, rules) => {
+    const message =
+      auth === 'NoClientCert'
+        ? 'has no effect with NoClientCert: set client_auth_type'
+        : `expected a file, which ${auth} needs, got nothing`;
+    if (file === undefined ? auth.includes('Verify') : auth === 'NoClientCert') {
+      rules.addIssue({ code: 'custom', path: ['client_ca_file'], message });
+    }
   });
-  return type.mapping(file);
-}
+
+const USER_NAME = type.hidden('a user name without a colon', (name) =>
+  /^[^:\p{Cc}\p{Cs}]+$/u.test(name),
+);
+
+const HASH = type.hidden(
+  'a bcrypt hash with a cost from 4 to 16, as of htpasswd -nBC 10 USER',
+  // A check at the highest cost takes about four seconds.
+  (text) => /^\$2[aby]\$(0[4-9]|1[0-6])\$[./A-Za-z0-9]{53}$/.test(text),
+);
+
+const USERS_EXPECTED = type.expected('users with bcrypt hashes such as { prometheus: $2y$10$… }');
+const USERS = z
+  .record(USER_NAME, HASH, USERS_EXPECTED)
+  .refine((entries) => Object.keys(entries).length > 0, USERS_EXPECTED);
+
+const WEB = type.mapping(
+  type.section('a mapping with tls_server_config or basic_auth_users', {
+    tls_server_config: type.mapping(TLS).optional(),
+    basic_auth_users: type.mapping(USERS).optional(),
+  }),
+);
+const KEYS = new SchemaKeys(WEB);
 
 /**
  * Loads the web configuration. Throws a ConfigError with its problems and `others`. `running` is the
@@ -66,10 +70,9 @@ export async function loadWebConfig(
   },
   others: readonly string[] = [],
 ): Promise<LoadResult<WebConfig>> {
-  const schema = createWebSchema();
-  const reader = new ConfigReader(options.env, schema);
+  const reader = new ConfigReader(options.env, KEYS);
   const file = await reader.readYaml(options.path);
-  const values = reader.validate(schema, { file, path: [] });
+  const values = reader.validate(WEB, { file, path: [] });
   function read<Result>(key: string, parse: (content: FileContent) => Result) {
     return reader.readNamed(file, ['tls_server_config', key], parse, key === 'key_file');
   }

@@ -1,8 +1,8 @@
 /** No output of the loader holds a secret, in every odd place. */
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import { ProblemFormatter } from '../../src/config/problems.ts';
-import { createConfigSchema, createCustomerSchema } from '../../src/config/schema.ts';
+import { ProblemFormatter, SchemaKeys } from '../../src/config/problems.ts';
+import { CONFIG, CUSTOMER } from '../../src/config/schema.ts';
 import { hidden, text } from '../../src/config/values.ts';
 import { YamlFile } from '../../src/config/yaml-file.ts';
 import { configWith, load, problemsOf } from './folder.ts';
@@ -75,7 +75,7 @@ test.each([
 });
 
 function formatter(): ProblemFormatter {
-  return new ProblemFormatter(createConfigSchema(), createCustomerSchema());
+  return new ProblemFormatter(new SchemaKeys(CONFIG, CUSTOMER));
 }
 
 function parse(text: string): YamlFile {
@@ -169,7 +169,9 @@ test.each([
     z.strictObject({ key: text(''), secrets: z.strictObject({ key: hidden('', () => true) }) }),
   ],
 ])('a key that is a secret in another section is not shown, %s that', (_where, schema) => {
-  expect(new ProblemFormatter(schema).quote(parse('key: a'), ['key'])).toBeUndefined();
+  expect(
+    new ProblemFormatter(new SchemaKeys(schema)).quote(parse('key: a'), ['key']),
+  ).toBeUndefined();
 });
 
 test('a loaded configuration and its warnings show no secret', async () => {
