@@ -3,39 +3,13 @@ import { once } from 'node:events';
 import { Agent } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { WebServerOptions } from '../../src/web/server.ts';
-import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { ask, connected, protectedServer, tlsWith } from './protected.ts';
+import { ask, connected, protectedServer } from './protected.ts';
 
 const SCRAPE = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n';
 const MAX_SCRAPES = 40;
 const LARGE = Buffer.alloc(16 * 1_024 * 1_024, 'x');
 const WAIT = { interval: 5, timeout: 20_000 };
-
-test('an unfinished request or handshake is ended, whether it stalls or goes on slowly', async () => {
-  const plain = await protectedServer({});
-  const certificate = makeCertificate({ name: 'x', hosts: ['x'], issuer: makeAuthority() });
-  const secured = await protectedServer({ tls: tlsWith(certificate) });
-  /** What is received for a request that begins so, and goes on with `more` every 100 ms. */
-  async function unfinished(beginning: string, more = '', { url } = plain): Promise<string> {
-    const { socket, ended } = await connected(url);
-    socket.write(beginning, 'latin1');
-    const writing = setInterval(() => socket.write(more), 100);
-    const received = await ended;
-    clearInterval(writing);
-    return received;
-  }
-  const [handshake, ...refused] = await Promise.all([
-    unfinished('\x16\x03\x01\x02', '', secured),
-    unfinished(''),
-    unfinished('GET /met'),
-    unfinished('GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: ', 'x'),
-  ]);
-  expect(handshake).toBe('');
-  for (const received of refused) {
-    expect(received).toMatch(/^HTTP\/1\.1 408 /);
-  }
-}, 30_000);
 
 /** A server with a scrape in progress, which ends with `finish`. */
 async function scraping(changes: Partial<WebServerOptions> = {}) {
