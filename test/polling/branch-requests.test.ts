@@ -50,11 +50,11 @@ describe('the windows of branches', () => {
   test('and histories are read while more customers hang than there are slots', async () => {
     await using fixture = new SchedulerFixture({
       startMs: DAY_START_MS + 7 * HOUR_MS,
-      maxConcurrency: 8,
+      maxConcurrency: 3,
     });
     const { clock } = fixture;
     const { polled } = polledByBranch(fixture);
-    const hanging = fixture.polledMany(20, fixture.goodUntil(5 * MINUTE_MS));
+    const hanging = fixture.polledMany(8, fixture.goodUntil(5 * MINUTE_MS));
     fixture.start([polled, ...hanging]);
     await clock.advance(2.9 * HOUR_MS);
     expect(fixture.healthOf(hanging[0] ?? polled).failures).toBeGreaterThan(10);

@@ -29,7 +29,10 @@ function estimated(fixture: SchedulerFixture, history: () => void, name = 'a'): 
 }
 
 test('the past is read after the first poll, and compared by one request in the first hours of a day', async () => {
-  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS - 6 * HOUR_MS });
+  await using fixture = new SchedulerFixture({
+    startMs: DAY_START_MS - 6 * HOUR_MS,
+    intervalMs: 5 * MINUTE_MS,
+  });
   const { clock, requests } = fixture;
   const polled = estimated(fixture, () => {});
   fixture.start([polled]);
@@ -236,7 +239,10 @@ describe('where devices are', () => {
   });
 
   test('is requested again once a day, and less and less often after failures, and no poll fails', async () => {
-    await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + HOUR_MS });
+    await using fixture = new SchedulerFixture({
+      startMs: DAY_START_MS + HOUR_MS,
+      intervalMs: 5 * MINUTE_MS,
+    });
     const { clock, pages } = fixture;
     const polled = withDevice(fixture, () => {
       if (pages.length < 4) {
