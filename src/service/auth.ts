@@ -9,8 +9,8 @@ import { statusError, titleOf } from './transport.ts';
 import type { ExchangeResponse, ExchangeRequest } from './transport.ts';
 import type { CustomerAccess } from './types.ts';
 
-/** A wrong lifetime costs one 401, after which the token is requested again. */
-const MIN_LIFETIME_SECONDS = 60;
+/** In place of a lifetime that is none. If it is too long, it costs a 401, after which the token is requested again. */
+const ASSUMED_LIFETIME_SECONDS = 60;
 /** The lifetime in the documentation's example (docs/service.md#tokens). */
 const DEFAULT_LIFETIME_SECONDS = 3_600;
 const RENEWAL_SHARE = 0.8;
@@ -164,7 +164,7 @@ export class TokenCache {
       response,
       () => decodeToken(response),
     );
-    const lifetimeMs = 1_000 * Math.max(expiresInSeconds, MIN_LIFETIME_SECONDS);
+    const lifetimeMs = 1_000 * (expiresInSeconds > 0 ? expiresInSeconds : ASSUMED_LIFETIME_SECONDS);
     const token = {
       value: new Secret(value),
       clientSecret,

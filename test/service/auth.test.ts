@@ -47,6 +47,7 @@ describe('a token', () => {
 
   test.for([
     [3600, 2880],
+    [5, 4],
     [0, 48],
     [-1, 48],
     [undefined, 2880],
