@@ -140,7 +140,7 @@ async function report(flags: ReportFlags, io: Io): Promise<void> {
   }
   if (failures.length > 0) {
     throw new Error(
-      `${counted(failures.length, 'customer')} could not be read, and is not in the report:\n${failures.join('\n')}`,
+      `${counted(failures.length, 'customer')} could not be read, so the report is incomplete:\n${failures.join('\n')}`,
     );
   }
 }

@@ -54,7 +54,7 @@ test('names the customers that fail, writes the others, and has status 1', async
   const { status, out, err } = await new Terminal().run('report', ...args);
   expect([status, out]).toEqual([1, '']);
   expect(err).toMatch(
-    /error: 1 customer could not be read, and is not in the report:\n {2}bad: auth: /,
+    /error: 1 customer could not be read, so the report is incomplete:\n {2}bad: auth: /,
   );
   const text = readFileSync(file, 'utf8');
   expect([text[0], statSync(file).mode & 0o777]).toEqual(['\uFEFF', 0o640]);
