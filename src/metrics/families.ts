@@ -163,7 +163,7 @@ export const BACKFILL_FAMILIES: readonly Family[] = [
   ),
   ofSite(
     'library_occupancy_people',
-    'People inside now.',
+    'Entries minus exits of the day, as counted.',
     (metrics) => metrics.occupancy,
     'until the first accepted poll of the day, while the newest one is older than 15 minutes, and ' +
       'while the keys of minutes cannot be parsed',
