@@ -91,6 +91,7 @@ const REMEMBERED: ReadonlySet<ProblemKind> = new Set([
   'entries_missing',
   'exits_missing',
   'door_silent',
+  'no_logins',
 ]);
 
 /** In the order of {@link PROBLEMS}. */
@@ -171,15 +172,18 @@ export function problemsOfCustomer(
 }
 
 function findProblems(
-  { refusedMs, streams, unreadableMs, logins }: CustomerFacts,
+  facts: CustomerFacts,
   nowMs: number,
   before: readonly Problem[],
 ): CustomerProblems {
+  const { refusedMs, streams, unreadableMs } = facts;
   if (refusedMs !== undefined) {
     return { problems: oldest('credentials_refused', [refusedMs]), isCurrent: false };
   }
   const failing = streams.filter((one) => failsAfter(one, before) <= nowMs);
-  const waiting = streams.filter((one) => !failing.includes(one) && unconfirmedAfter(one) <= nowMs);
+  const waiting = streams.filter(
+    (one) => !failing.includes(one) && unconfirmedAfter(one, before) <= nowMs,
+  );
   const ofPolls = [
     ...oldest('polls_failing', failing.map(failingSince)),
     ...oldest('values_unconfirmed', waiting.map(unconfirmedSince)),
@@ -190,14 +194,22 @@ function findProblems(
     problems: [
       ...ofPolls,
       ...oldest('minutes_unreadable', isCurrent ? [unreadableMs] : []),
-      ...(ofPolls.length === 0 ? noLogins(logins) : []),
+      ...(ofPolls.length === 0 ? noLogins(facts, before) : []),
     ],
     isCurrent,
   };
 }
 
-function noLogins(logins: CustomerFacts['logins']): readonly Problem[] {
+/** It lasts until somebody logs in, and before the first values of this process. */
+function noLogins(
+  { logins, streams }: CustomerFacts,
+  before: readonly Problem[],
+): readonly Problem[] {
   const { missed = 0, lastMs } = logins ?? {};
+  const known = lasting(before, 'no_logins', lastMs);
+  if (known !== undefined && streams.some(({ stream }) => stream === 'logins')) {
+    return [atLeast(known, missed)];
+  }
   return lastMs !== undefined && missed >= LIMITS.missedLogins
     ? [{ kind: 'no_logins', sinceMs: lastMs, missed }]
     : [];
@@ -208,7 +220,7 @@ export function changesOfCustomer(
   { streams }: CustomerFacts,
   before: readonly Problem[],
 ): readonly number[] {
-  return streams.flatMap((one) => [failsAfter(one, before), unconfirmedAfter(one)]);
+  return streams.flatMap((one) => [failsAfter(one, before), unconfirmedAfter(one, before)]);
 }
 
 function failingSince({ health }: StreamFacts): number {
@@ -231,9 +243,15 @@ function unconfirmedSince({ health }: StreamFacts): number {
   return health.acceptedMs ?? health.waitingSinceMs ?? Infinity;
 }
 
-function unconfirmedAfter(facts: StreamFacts): number {
-  return facts.health.waitingSinceMs === undefined
-    ? Infinity
+/** Before the first values that this process accepts, they go on waiting. */
+function unconfirmedAfter(facts: StreamFacts, before: readonly Problem[]): number {
+  const { waitingSinceMs, acceptedMs } = facts.health;
+  if (waitingSinceMs === undefined) {
+    return Infinity;
+  }
+  const known = before.find(({ kind }) => kind === 'values_unconfirmed');
+  return acceptedMs === undefined && known !== undefined
+    ? known.sinceMs
     : unconfirmedSince(facts) + LIMITS.maxUnconfirmedMs;
 }
 

@@ -84,8 +84,10 @@ export class Site {
   }
 
   setDescription(description: SiteDescription): void {
+    const { today } = this.days;
     this.#description = description;
     this.#learn();
+    this.#inside = today && this.#insideOf(today);
     this.#expected = undefined;
   }
 

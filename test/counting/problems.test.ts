@@ -5,6 +5,7 @@ import {
   problemsOfCustomer,
   problemsOfDoors,
   problemsOfSite,
+  remembered,
 } from '../../src/counting/problems.ts';
 import type {
   CustomerFacts,
@@ -98,6 +99,28 @@ describe('a customer', () => {
     const found = problemsOfCustomer({ ...WORKS, ...facts }, NOW_MS, []);
     expect(agesOf(found.problems)).toEqual(expected);
     expect(found.isCurrent).toBe(isCurrent);
+  });
+
+  test('after a restart, values go on waiting until some are accepted', () => {
+    const before = [{ kind: 'values_unconfirmed' as const, sinceMs: ago(90) }];
+    const waits = { ...WORKS, streams: [streamOf('people', { waitingSinceMs: ago(1) })] };
+    expect(problemsOfCustomer(waits, NOW_MS, before).problems).toEqual(before);
+    const accepted = { ...WORKS, streams: [waiting(1)] };
+    expect(problemsOfCustomer(accepted, NOW_MS, before).problems).toEqual([]);
+  });
+
+  test('logins are missed until somebody logs in, also when none are usual any more', () => {
+    const before = [{ kind: 'no_logins' as const, sinceMs: ago(500), missed: 12 }];
+    const streams = [streamOf('logins', {})];
+    function found(logins: CustomerFacts['logins'], polled = streams) {
+      return problemsOfCustomer({ ...WORKS, logins, streams: polled }, NOW_MS, before).problems;
+    }
+    expect(remembered(before)).toEqual(before);
+    expect(found(undefined)).toEqual(before);
+    expect(found({ missed: 0, lastMs: undefined })).toEqual(before);
+    expect(found({ missed: 14, lastMs: ago(500) })).toEqual([{ ...before[0], missed: 14 }]);
+    expect(found({ missed: 0, lastMs: ago(2) })).toEqual([]);
+    expect(found(undefined, [])).toEqual([]);
   });
 
   test('says when its problems begin without another poll', () => {

@@ -567,6 +567,15 @@ describe('what is inside now', () => {
       { sinceMs: TODAY.startMs + 311 * MINUTE_MS },
     ]);
   });
+
+  test('is compared with another capacity as soon as that is configured', () => {
+    const library = customer(['people'], { ...UNESTIMATED, capacity: 25 });
+    poll(library, 480, MINUTES);
+    const nowMs = TODAY.startMs + 480 * MINUTE_MS;
+    expect(library.metricsAt(nowMs).problems).toHaveLength(1);
+    library.setDescription({ ...UNESTIMATED, capacity: 26 });
+    expect(library.metricsAt(nowMs).problems).toEqual([]);
+  });
 });
 
 test('entries of the last hour are those of whole minutes, also of the day before', () => {
