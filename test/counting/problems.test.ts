@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   changesOfCustomer,
+  inOrder,
   problemsOfCustomer,
   problemsOfDoors,
   problemsOfSite,
@@ -101,12 +102,18 @@ describe('a customer', () => {
     expect(found.isCurrent).toBe(isCurrent);
   });
 
-  test('after a restart, values go on waiting until some are accepted', () => {
-    const before = [{ kind: 'values_unconfirmed' as const, sinceMs: ago(90) }];
-    const waits = { ...WORKS, streams: [streamOf('people', { waitingSinceMs: ago(1) })] };
-    expect(problemsOfCustomer(waits, NOW_MS, before).problems).toEqual(before);
-    const accepted = { ...WORKS, streams: [waiting(1)] };
-    expect(problemsOfCustomer(accepted, NOW_MS, before).problems).toEqual([]);
+  test.each([
+    ['polls_failing', { up: false, failingSinceMs: ago(1) }, failing(1)],
+    ['values_unconfirmed', { waitingSinceMs: ago(1) }, waiting(1)],
+  ] as const)('after a restart, %s lasts until a poll is better', (kind, health, better) => {
+    const problem = { kind, sinceMs: ago(90) };
+    const before = [{ kind: 'minutes_unreadable' as const, sinceMs: ago(80) }, problem];
+    function found(one: StreamFacts, known: readonly Problem[] = before) {
+      return problemsOfCustomer({ ...WORKS, streams: [one] }, NOW_MS, known).problems;
+    }
+    expect(found(streamOf('people', health))).toEqual([problem]);
+    expect(found(streamOf('people', health), before.slice(0, 1))).toEqual([]);
+    expect(found(better)).toEqual([]);
   });
 
   test('logins are missed until somebody logs in, also when none are usual any more', () => {
@@ -115,12 +122,20 @@ describe('a customer', () => {
     function found(logins: CustomerFacts['logins'], polled = streams) {
       return problemsOfCustomer({ ...WORKS, logins, streams: polled }, NOW_MS, before).problems;
     }
-    expect(remembered(before)).toEqual(before);
+    expect(remembered([...before, { kind: 'over_capacity', sinceMs: ago(9) }])).toEqual(before);
     expect(found(undefined)).toEqual(before);
     expect(found({ missed: 0, lastMs: undefined })).toEqual(before);
     expect(found({ missed: 14, lastMs: ago(500) })).toEqual([{ ...before[0], missed: 14 }]);
     expect(found({ missed: 0, lastMs: ago(2) })).toEqual([]);
-    expect(found(undefined, [])).toEqual([]);
+    expect(found(undefined, [streamOf('people', {})])).toEqual([]);
+  });
+
+  test('has its causes first', () => {
+    const [first, second] = (['polls_failing', 'no_logins'] as const).map((kind) => ({
+      kind,
+      sinceMs: NOW_MS,
+    }));
+    expect(inOrder([second, first] as Problem[])).toEqual([first, second]);
   });
 
   test('says when its problems begin without another poll', () => {
