@@ -163,9 +163,7 @@ export function problemsOfCustomer(
   const { problems, isCurrent } = findProblems(facts, nowMs, before);
   return {
     problems: problems.map((problem) =>
-      problem.kind === 'no_logins'
-        ? problem
-        : (before.find(({ kind }) => kind === problem.kind) ?? problem),
+      problem.kind === 'no_logins' ? problem : (knownOf(before, problem.kind) ?? problem),
     ),
     isCurrent,
   };
@@ -233,7 +231,7 @@ function failsAfter(facts: StreamFacts, before: readonly Problem[]): number {
   if (health.up !== false) {
     return Infinity;
   }
-  const known = before.find(({ kind }) => kind === 'polls_failing');
+  const known = knownOf(before, 'polls_failing');
   return health.lastSuccessMs === undefined && known !== undefined
     ? known.sinceMs
     : failingSince(facts) + LIMITS.failedPolls * intervalMs;
@@ -249,7 +247,7 @@ function unconfirmedAfter(facts: StreamFacts, before: readonly Problem[]): numbe
   if (waitingSinceMs === undefined) {
     return Infinity;
   }
-  const known = before.find(({ kind }) => kind === 'values_unconfirmed');
+  const known = knownOf(before, 'values_unconfirmed');
   return acceptedMs === undefined && known !== undefined
     ? known.sinceMs
     : unconfirmedSince(facts) + LIMITS.maxUnconfirmedMs;
@@ -475,8 +473,12 @@ function lasting(
   kind: ProblemKind,
   lastMs = -Infinity,
 ): Problem | undefined {
-  const known = before.find((problem) => problem.kind === kind);
+  const known = knownOf(before, kind);
   return known !== undefined && lastMs < known.sinceMs + QUARTER_MS ? known : undefined;
+}
+
+function knownOf(before: readonly Problem[], kind: ProblemKind): Problem | undefined {
+  return before.find((problem) => problem.kind === kind);
 }
 
 function atLeast(problem: Problem, missed = 0): Problem {

@@ -84,11 +84,8 @@ export class Site {
   }
 
   setDescription(description: SiteDescription): void {
-    const { today } = this.days;
     this.#description = description;
-    this.#learn();
-    this.#inside = today && this.#insideOf(today);
-    this.#expected = undefined;
+    this.#computeInside();
   }
 
   /** Returns whether it is open; undefined without opening hours. */
@@ -111,11 +108,15 @@ export class Site {
 
   /** Computes what depends on the newest counts. */
   countsChanged(): void {
+    this.#computeInside();
+    this.#noteRise(this.days.today);
+  }
+
+  #computeInside(): void {
     const { today } = this.days;
     this.#learn();
     this.#inside = today && this.#insideOf(today);
     this.#expected = undefined;
-    this.#noteRise(today);
   }
 
   #noteRise(today: CountsToday | undefined): void {

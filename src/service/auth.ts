@@ -9,7 +9,7 @@ import { statusError, titleOf } from './transport.ts';
 import type { ExchangeResponse, ExchangeRequest } from './transport.ts';
 import type { CustomerAccess } from './types.ts';
 
-/** In place of a lifetime that is none. If it is too long, it costs a 401, after which the token is requested again. */
+/** Of a token whose lifetime is not above 0. If this is too long, a 401 renews the token. */
 const ASSUMED_LIFETIME_SECONDS = 60;
 /** The lifetime in the documentation's example (docs/service.md#tokens). */
 const DEFAULT_LIFETIME_SECONDS = 3_600;
