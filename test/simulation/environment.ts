@@ -197,7 +197,7 @@ export function drawEnvironment(seed: number): Environment {
     timezone,
     visitsPerDay,
     alwaysOpen: random.next() < 0.3,
-    startMs: drawStart(random, timezone, isCrowded || hasZeros),
+    startMs: drawStart(random, timezone, isCrowded || hasZeros, isCrowded),
     days: isSlow ? 0.1 : days,
     intervalMs,
     reconcileIntervalMs: Math.max(4 * intervalMs, pick(random, pace.reconciles) * HOUR_MS),
@@ -371,11 +371,19 @@ function withoutSmallResponses(environment: Environment): Environment {
     : { ...environment, conventions: { ...conventions, forced: plainConventions.forced } };
 }
 
-/** A month of many rows is slow: with them, most environments start in the first days of a month. */
-function drawStart(random: Random, timezone: string, hasManyRows: boolean): number {
+/**
+ * A month of many rows is slow: with them, most environments start in the first days of a month, and those with a
+ * crowd all do.
+ */
+function drawStart(
+  random: Random,
+  timezone: string,
+  hasManyRows: boolean,
+  isCrowded: boolean,
+): number {
   const change = NEW_YEAR.toZonedDateTimeISO(timezone).getTimeZoneTransition('next');
   const other = change?.getTimeZoneTransition('next');
-  if (change === null || !other || random.next() >= CLOCK_CHANGE_SHARE) {
+  if (change === null || !other || random.next() >= CLOCK_CHANGE_SHARE || isCrowded) {
     const startMs = pick(random, STARTS) + Math.floor(random.next() * 24) * HOUR_MS;
     const day = new Date(startMs).getUTCDate();
     return hasManyRows ? startMs - (day - 1 - (day % 3)) * DAY_MS : startMs;
