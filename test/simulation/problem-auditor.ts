@@ -53,6 +53,7 @@ export function createProblemAuditor({
   configOf,
   report,
 }: AuditContext) {
+  const { retentionMs } = environment.conventions;
   const isByBranch = environment.breakdowns.includes('branch');
   /** By building, the starts of the problems of one whose doors are never dead. */
   const falseStarts = new Map<string, Set<number>>();
@@ -76,7 +77,10 @@ export function createProblemAuditor({
     }
   }
 
-  /** Of a branch, to the window, which of past days is an hour, and to what is read after the poll. */
+  /**
+   * Of a branch, to the window, which of past days is an hour, and to what is read after the poll. A problem may outlast
+   * the record of the newest count.
+   */
   function auditStart(of: CustomerScrape, problem: ShownProblem, pollMs: number): void {
     const { kind, branchId, sinceMs } = problem;
     const slackMs = isByBranch ? hourMs + 2 * minuteMs + 2 * environment.intervalMs : minuteMs;
@@ -90,7 +94,7 @@ export function createProblemAuditor({
     const newestMs = Math.max(...times);
     if (newestMs > sinceMs + QUARTER_MS + slackMs) {
       report(`${name} lasts, and somebody was counted at ${newestMs / 1000}`);
-    } else if (newestMs < sinceMs - slackMs) {
+    } else if (newestMs < sinceMs - slackMs && fromMs > clock.nowMs() - retentionMs) {
       report(`${name} does not begin with a count`);
     }
   }
