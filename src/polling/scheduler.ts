@@ -373,7 +373,7 @@ export class Scheduler {
 
   /** Reports a poll that has ended to the customer, the log and the observer. */
   #report(job: PollJob, end: CustomerOutcome | ServiceError, tookMs: number): void {
-    const { customer, stream, intervalMs } = job;
+    const { customer, stream, intervalMs, phase } = job;
     const { clock, observer } = this.#options;
     const error = end instanceof ServiceError ? end : undefined;
     if (end instanceof ServiceError) {
@@ -382,7 +382,8 @@ export class Scheduler {
     } else {
       customer.polled(end, clock.nowMs());
       this.#log.succeeded(job, end.notes);
-      if (tookMs > intervalMs) {
+      // At the start, all customers wait for each other.
+      if (tookMs > intervalMs && phase !== 'first') {
         this.#log.tooSlow(job, tookMs, intervalMs);
       }
     }
