@@ -27,7 +27,6 @@ import { failed, skipped, succeeded } from './totals/health.ts';
 import type { Health } from './totals/health.ts';
 import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
 import { pastDays } from './past/past.ts';
-import type { PastDay } from './occupancy/door-model.ts';
 import type { Past } from './past/past.ts';
 import { usualLogins } from './past/usual.ts';
 import {
@@ -81,8 +80,6 @@ export class Customer implements MetricsSource {
   /** All of its buildings together; the only one unless it is polled by branch. */
   readonly #site: Site;
   #branches: BranchSites | undefined;
-  /** The past of its people by day, as its branches have it. */
-  #pastDays: { readonly past: Past; readonly days: readonly PastDay[] } | undefined;
   #labels: CustomerDescription['labels'];
   /** The arguments of {@link usualLogins} at the newest accepted poll; its result is computed when needed. */
   #loginsSoFar: Parameters<typeof usualLogins> | undefined;
@@ -388,10 +385,7 @@ export class Customer implements MetricsSource {
   /** Gives the branches the counts of the newest accepted poll, and the days before once they were compared. */
   #countBranches(): void {
     const { today, past } = this.#site.days;
-    if (this.#branches !== undefined && past !== undefined && this.#pastDays?.past !== past) {
-      this.#pastDays = { past, days: pastDays(past) };
-    }
-    this.#branches?.counted(today && { today, past: past && this.#pastDays?.days });
+    this.#branches?.counted(today && { today, past: past && pastDays(past) });
   }
 
   /** Those of the day before stay until both streams were polled on a new day. */

@@ -241,7 +241,7 @@ describe('baselines', () => {
     expect(new Set(alive.map((one) => fixture.enteredOf(one).today))).toEqual(new Set([3]));
   });
 
-  test('may take longer than a short interval: polls are skipped meanwhile, with one warning after the first polls', async () => {
+  test('may take longer than a short interval: polls are skipped, and there is one warning, not of first polls', async () => {
     await using fixture = new SchedulerFixture({ intervalMs: 1_000 });
     const customers = fixture.polledMany(2, fixture.after(250));
     function warnings() {

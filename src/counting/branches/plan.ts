@@ -135,17 +135,10 @@ function startDay(state: BranchState, calendar: Calendar, day: Span): BranchStat
   };
 }
 
-/** The customer's counts that the sum of a past day was last equal to: neither of them changes. */
-const comparedWith = new WeakMap<FoldedDay, CustomerDay>();
-
 /** A past day is read again if the customer's own sum of it is not what it was when its windows were read. */
 function updatePastDay(known: BranchDay | FoldedDay, counted: CustomerDay): BranchDay | FoldedDay {
-  if (comparedWith.get(known) === counted) {
-    return known;
-  }
   const ofDay = countedUntil(known, known.day.endMs, counted);
   if (!isUnread(known) && areEqual(known.customer, ofDay)) {
-    comparedWith.set(known, counted);
     return known;
   }
   const unread = isUnread(known) ? known : unknownDay(known.day, known.stepMs);

@@ -38,7 +38,7 @@ export function countOf(counts: ArrayLike<number>, counter: number): number {
 export function grandTotal(counts: ArrayLike<number>): number {
   let sum = 0;
   for (let i = 0; i < counts.length; i++) {
-    sum += counts[i] ?? 0;
+    sum += countOf(counts, i);
   }
   return sum;
 }
