@@ -145,12 +145,12 @@ const WRONG_KEY_TIMES_SHARE = 0.1;
 const DEAD_DOORS_SHARE = 0.4;
 const DOOR_DRAWS = 0xd00d;
 
-/** With many polls and branches, a day is slow: few last so long. */
-const VISITED_DAYS = [0.2, 0.2, 0.2, 0.3, 0.3, 0.5];
+/** Those in which branches are audited strictly last so long at least: most of their windows are read then. */
+const VISITED_DAYS = 0.2;
 
 /** Visits a day of each library: nobody, one visit a week, or more than a thousand passes an hour. */
 const VISITS_PER_DAY =
-  '200|200|200|60|60|60|60|60 5|300 30|600|0 40|0 40|0|0|0.15|0.15|0.15|0.15|8000'
+  '200|200|200|60|60|60|60|60 5|300 30|600|0 40|0 40|0|0|0.15|0.15|0.15|0.15|6000'
     .split('|')
     .map((libraries) => libraries.split(' ').map(Number));
 
@@ -202,7 +202,7 @@ export function drawEnvironment(seed: number): Environment {
     intervalMs,
     reconcileIntervalMs: Math.max(4 * intervalMs, pick(random, pace.reconciles) * HOUR_MS),
     breakdowns: isCrowded || random.next() < 0.6 ? [] : subset(random, BREAKDOWNS),
-    breakdownIntervalMs: Math.max(intervalMs, pick(random, [15, 30, 60]) * MINUTE_MS),
+    breakdownIntervalMs: drawBreakdownInterval(random, intervalMs),
     scrapeIntervalMs: pick(random, pace.scrapes) * MINUTE_MS,
     maxDelayMs: pick(random, [50, 400, 3_000]),
     exporters: random.next() < 0.1 ? 2 : 1,
@@ -225,6 +225,12 @@ export function drawEnvironment(seed: number): Environment {
       namesBranches: false,
     }),
   );
+}
+
+/** The more often people are polled, the shorter it is: a run ends four such intervals after its last fault. */
+function drawBreakdownInterval(random: Random, intervalMs: number): number {
+  const minutes = intervalMs < 15 * MINUTE_MS ? [5, 15, 30] : [15, 30, 60];
+  return Math.max(intervalMs, pick(random, minutes) * MINUTE_MS);
 }
 
 /** Draws when doors die, and what they count still. */
@@ -343,10 +349,10 @@ function visited(random: Random, environment: Environment): Environment {
     },
     keyTimes: fittingKeyTimes(minuteKey),
     visitsPerDay: pick(random, [[60], [200], [200], [300, 30]]),
-    days: pick(random, VISITED_DAYS),
+    days: Math.max(VISITED_DAYS, pick(random, pace.days)),
     intervalMs,
     reconcileIntervalMs: Math.max(4 * intervalMs, pick(random, pace.reconciles) * HOUR_MS),
-    breakdownIntervalMs: Math.max(intervalMs, pick(random, [5, 15, 30]) * MINUTE_MS),
+    breakdownIntervalMs: drawBreakdownInterval(random, intervalMs),
     scrapeIntervalMs: pick(random, [5, 10]) * MINUTE_MS,
     faultRate: pick(random, [0, 0, 0.01, 0.05]),
     faultKinds: random.next() < 0.3 ? faultKinds : faultKinds.filter((kind) => kind !== 'empty'),

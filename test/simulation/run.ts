@@ -300,15 +300,19 @@ export class Run {
         clock.aheadMs = 0;
       }
     }
-    const { reconcileIntervalMs, breakdownIntervalMs, intervalMs } = this.environment;
+    const { intervalMs, reconcileIntervalMs, breakdowns, breakdownIntervalMs, scrapeIntervalMs } =
+      this.environment;
     // Before the newest high-water mark, polls fail.
     const steppedMs = mayOccur(this.environment, 'clock steps') ? HOUR_MS : 0;
     const settledMs =
       steppedMs +
       MAX_PAUSE_MS +
-      Math.max(reconcileIntervalMs + 4 * intervalMs, 4 * breakdownIntervalMs);
-    for (let ms = 0; ms < settledMs; ms += intervalMs) {
-      await this.clock.advance(intervalMs);
+      Math.max(
+        reconcileIntervalMs + 4 * intervalMs,
+        breakdowns.length > 0 ? 4 * breakdownIntervalMs : 0,
+      );
+    for (let ms = 0; ms < settledMs; ms += scrapeIntervalMs) {
+      await this.clock.advance(scrapeIntervalMs);
       this.scrape();
     }
     this.exporters.forEach((exporter, i) => {

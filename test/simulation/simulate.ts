@@ -32,7 +32,7 @@ const { values } = parseArgs({
 });
 
 /** Nearly all objects are short-lived. With more, they leave the processor's cache; with less, they are copied. */
-const YOUNG_GENERATION_MB = 64;
+const YOUNG_GENERATION_MB = 32;
 const DAYS_PER_YEAR = 365.25;
 const PROGRESS_MS = process.stderr.isTTY ? 1_000 : 30_000;
 
