@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Calendar, contains, runningPeriod } from '../../../src/counting/calendar/calendar.ts';
+import { Calendar, contains, monthName, runningPeriod } from '../../../src/counting/calendar/calendar.ts';
 import { Zone } from '../../../src/counting/calendar/zone.ts';
 
 const HOUR_MS = 3_600_000;
@@ -7,6 +7,13 @@ const HOUR_MS = 3_600_000;
 function calendarOf(zone: string, hour = 4, minute = 0): Calendar {
   return new Calendar(new Zone(zone), { hour, minute });
 }
+
+test.each([
+  [2026 * 12, '2026-01'],
+  [2026 * 12 + 11, '2026-12'],
+])('month %i is %s', (month, name) => {
+  expect(monthName(month)).toBe(name);
+});
 
 describe('Calendar', () => {
   test('starts the day at day_starts_at', () => {

@@ -87,10 +87,10 @@ describe('opening hours', () => {
     ],
     [
       'are local then, too',
-      { text: 'open; PH off', holidays: 'us', zone: 'America/New_York' },
-      '2028-12-20',
-      '2029-01-03',
-      'closes 25T05:00, opens 26T05:00, closes 01T05:00, opens 02T05:00',
+      { text: '18:00-22:00; PH off', holidays: 'us', zone: 'America/New_York' },
+      '2028-12-30T12:00Z',
+      '2029-01-02T12:00Z',
+      'opens 30T23:00, closes 31T03:00, opens 31T23:00, closes 01T03:00',
     ],
   ])('%s', (_, hours, from, to, expected) => {
     expect(changes(hours, from, to)).toBe(expected);
