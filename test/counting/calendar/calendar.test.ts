@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { Calendar, contains, monthName, runningPeriod } from '../../../src/counting/calendar/calendar.ts';
+import {
+  Calendar,
+  contains,
+  monthName,
+  runningPeriod,
+} from '../../../src/counting/calendar/calendar.ts';
 import { Zone } from '../../../src/counting/calendar/zone.ts';
 
 const HOUR_MS = 3_600_000;
