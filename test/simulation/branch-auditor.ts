@@ -134,7 +134,9 @@ export function createBranchAuditor({
     const pollMs = poll.endMs - lagMs(environment, nowMs - dayMs, poll.tookMs) - maxAgeMs;
     const byBranch = Map.groupBy(records, ({ branchId }) => branchId);
     const exported = scrape.values('library_occupancy_people', customer);
-    const isOld = nowMs - poll.endMs > 14 * MINUTE_MS || intervalMs > 10 * MINUTE_MS;
+    // Older than the last poll while a lower total awaits its confirmation.
+    const accepted = scrape.value('library_values_accepted_timestamp_seconds', customer, 'people');
+    const isOld = nowMs - 1000 * (accepted ?? 0) > 14 * MINUTE_MS || intervalMs > 10 * MINUTE_MS;
     const isNewDay = nowMs - dayMs < 5 * intervalMs + MAX_AGE_MS;
     const mayBeAbsent = !inTheEnd || isOld || isNewDay || conventions.rateLimit !== undefined;
     for (const { id } of libraryOf(customer)?.branches ?? []) {
