@@ -280,8 +280,8 @@ function evaluate(library: Library, startMs: number): readonly Span[] {
       .getOpenIntervals(new WallDate(startMs), new WallDate(endMs))
       .map(([from, to]) => ({ startMs: from.getTime(), endMs: to.getTime() }));
   } catch {
-    // The iterator fails in the weeks before a holiday that is observed in the year before, as
-    // New Year's Day of 2028 in the United States. The state at one instant is right even then.
+    // The iterator fails on some days, as on 2028-12-31 with the holidays of the United States. The state at one
+    // instant is right even then.
     const minutes: Span[] = [];
     for (let atMs = startMs; atMs < endMs; atMs += MINUTE_MS) {
       if (library.getState(new WallDate(atMs))) {
