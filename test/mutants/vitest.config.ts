@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer } from 'vitest/node';
 import type { TestSpecification } from 'vitest/node';
+import { keptWorker } from './kept-worker.ts';
 
 class NearestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -21,12 +22,28 @@ class NearestFirst extends BaseSequencer {
 }
 
 export default defineConfig({
+  plugins: [
+    {
+      name: 'kept-worker',
+      // The first run counts what each test reaches. StrykerJS goes on counting: it costs more than a test.
+      transform: (code) =>
+        code.replace('var c = cov.static;', 'if (ns.hitCount !== undefined) return; $&'),
+      // The runner of StrykerJS names a pool of its own.
+      configureVitest({ project }) {
+        project.config.pool = keptWorker.name;
+        project.config.poolRunner = keptWorker;
+      },
+    },
+  ],
   test: {
     root: fileURLToPath(new URL('../..', import.meta.url)),
-    include: ['test/{base,config,counting,polling,service}/**/*.test.ts'],
+    include: [
+      'test/{base,config,counting,metrics,polling,report,service,storage,web}/**/*.test.ts',
+    ],
     testTimeout: 120_000,
     hookTimeout: 120_000,
     isolate: false,
+    setupFiles: ['test/mutants/setup.ts'],
     execArgv: ['--max-semi-space-size=64'],
     sequence: { sequencer: NearestFirst },
   },

@@ -359,7 +359,7 @@ test('sums are those of the service and past days those of a process without fau
   await fc.assert(
     fc.asyncProperty(
       fc.array(record, { minLength: 1, maxLength: 60 }),
-      fc.integer({ min: 3, max: 40 }),
+      fc.integer({ min: 7, max: 40 }),
       fc.infiniteStream(fc.nat(99)),
       async (records, everyMinutes, draws) => {
         const branches = new BranchFixture(at(9));

@@ -1,0 +1,16 @@
+/** Files are loaded without a change: StrykerJS switches it on before the first test of a file. */
+import { afterAll, beforeEach } from 'vitest';
+
+declare global {
+  var __stryker__: { activeMutant?: string | undefined } | undefined;
+}
+
+beforeEach(() => {
+  process.send?.({ begins: true });
+});
+
+afterAll(() => {
+  if (globalThis.__stryker__ !== undefined) {
+    globalThis.__stryker__.activeMutant = undefined;
+  }
+});
