@@ -70,6 +70,33 @@ test('has valid credentials or refused ones after the first response of the serv
   }
 });
 
+test('has refused credentials as a problem since the first refusal, until they are accepted', () => {
+  const customer = customerNamed('riverside');
+  const checks = [
+    [false, 1, [1]],
+    [false, 2, [1]],
+    [true, 3, []],
+    [false, 4, [4]],
+  ] as const;
+  for (const [valid, atMs, since] of checks) {
+    customer.credentialsChecked(valid, atMs);
+    const refused = customer.problemsAt(atMs).filter(({ kind }) => kind === 'credentials_refused');
+    expect(refused.map(({ sinceMs }) => sinceMs)).toEqual(since);
+  }
+});
+
+test('has problems at any instant, also before the last one that was asked for', () => {
+  const customer = customerNamed('riverside');
+  customer.pollSucceeded('people', { state: INITIAL_STATE, result: 'accepted' }, NOW_MS);
+  customer.pollFailed('people', 'status 503', NOW_MS + 1);
+  const failing = [4, 6, 4].map((minutes) => customer.problemsAt(NOW_MS + minutes * MINUTE_MS));
+  expect(failing.map((problems) => problems.map(({ kind }) => kind))).toEqual([
+    [],
+    ['polls_failing'],
+    [],
+  ]);
+});
+
 test('is open by its opening hours at any instant, or it is not known', () => {
   const customer = customerNamed('riverside');
   expect(customer.isOpenAt(NOW_MS)).toBeUndefined();

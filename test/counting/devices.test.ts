@@ -68,6 +68,7 @@ class PolledDevices {
 
   /** Requests records if they are due. */
   async read(): Promise<void> {
+    const sent = this.requests.length + Number(this.devices.isDue(NOVEMBER, this.nowMs));
     await this.devices.readPlaces(
       (query) => {
         this.requests.push(query);
@@ -77,6 +78,7 @@ class PolledDevices {
       NOVEMBER,
       this.nowMs,
     );
+    expect(this.requests).toHaveLength(sent);
   }
 
   /** Requests records after so many days. Returns the window of the request; undefined if there is none. */
@@ -241,6 +243,21 @@ describe('a request', () => {
       [100, '10:15'],
     ]);
     expect(polled.places).toEqual({ 301: ['101', '201'] });
+  });
+
+  test('is for as many records after another failure', async () => {
+    polled.poll({ 301: 1 });
+    polled.page = new ServiceError('server', 'status 503', { status: 503 });
+    await expect(polled.read()).rejects.toThrow('status 503');
+    await polled.read().catch(() => undefined);
+    expect(polled.requests.map(({ limit }) => limit)).toEqual([1000, 1000]);
+  });
+
+  test('ends when the last of the unknown devices counted', async () => {
+    polled.poll({ 301: 1, 302: 1 });
+    polled.nowMs += 2 * HOUR_MS;
+    polled.poll({ 301: 1, 302: 2 });
+    expect(await polled.readAfter(1.5)).toEqual(['11-16T13:01', '11-17T13:01']);
   });
 
   test('that is answered with sums shows nothing', async () => {

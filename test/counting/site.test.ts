@@ -254,6 +254,23 @@ describe('the occupancy of today', () => {
   });
 });
 
+test('counts are late when a poll adds people of more than an hour ago, and those of today only', () => {
+  const library = customer();
+  const polls: [minute: number, minutes: Minutes, day?: Span][] = [
+    [100, { 10: [1, 0] }],
+    [110, { 10: [1, 0] }],
+    [120, { 10: [1, 1] }],
+    [130, { 10: [1, 1], 125: [1, 0] }],
+    [100, { 10: [9, 0] }, TOMORROW],
+  ];
+  const late = polls.map(([minute, minutes, day = TODAY]) => {
+    poll(library, minute, minutes, { day });
+    const { problems } = library.metricsAt(day.startMs + minute * MINUTE_MS);
+    return problems.some(({ kind }) => kind === 'counts_delayed');
+  });
+  expect(late).toEqual([false, false, true, false, false]);
+});
+
 test('doors learn at the first poll of a day, and again once a day of the past has changed', () => {
   const library = customer(['people'], ESTIMATED);
   library.pastRead('people', historyBefore(TODAY));
