@@ -72,16 +72,20 @@ test('has valid credentials or refused ones after the first response of the serv
 
 test('has refused credentials as a problem since the first refusal, until they are accepted', () => {
   const customer = customerNamed('riverside');
+  customer.pollFailed('people', 'status 401', 0);
   const checks = [
     [false, 1, [1]],
     [false, 2, [1]],
     [true, 3, []],
     [false, 4, [4]],
+    [true, 5, undefined],
+    [false, 6, [6]],
   ] as const;
   for (const [valid, atMs, since] of checks) {
     customer.credentialsChecked(valid, atMs);
-    const refused = customer.problemsAt(atMs).filter(({ kind }) => kind === 'credentials_refused');
-    expect(refused.map(({ sinceMs }) => sinceMs)).toEqual(since);
+    const asked = since && customer.problemsAt(atMs);
+    const refused = asked?.filter(({ kind }) => kind === 'credentials_refused');
+    expect(refused?.map(({ sinceMs }) => sinceMs)).toEqual(since);
   }
 });
 
