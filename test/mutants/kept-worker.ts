@@ -24,7 +24,7 @@ class KeptWorker implements PoolWorker {
   readonly #listeners: [event: string, listener: Listener][] = [];
   #runs = 0;
   #keep = false;
-  #giveUp: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: PoolOptions) {
     this.#project = options.project;
@@ -36,7 +36,7 @@ class KeptWorker implements PoolWorker {
     if (this.#runs++ === 0) {
       await this.#fork.start();
       // Each test says when it begins (setup.ts).
-      this.#fork.on('message', () => this.#giveUp?.refresh());
+      this.#fork.on('message', () => this.#timer?.refresh());
     }
   }
 
@@ -51,7 +51,7 @@ class KeptWorker implements PoolWorker {
 
   send(message: WorkerRequest): void {
     if (message.type === 'run' && message.context.providedContext['mode'] === 'mutant') {
-      this.#giveUp = setTimeout(() => this.#endless(), MAX_TEST_MS);
+      this.#timer = setTimeout(() => this.#giveUp(), MAX_TEST_MS);
     }
     if (message.type !== 'stop' || this.#runs >= MAX_RUNS) {
       this.#fork.send(message);
@@ -66,7 +66,7 @@ class KeptWorker implements PoolWorker {
   }
 
   async stop(): Promise<void> {
-    clearTimeout(this.#giveUp);
+    clearTimeout(this.#timer);
     for (const [event, listener] of this.#listeners.splice(0)) {
       this.#fork.off(event, listener);
     }
@@ -82,7 +82,7 @@ class KeptWorker implements PoolWorker {
   }
 
   /** StrykerJS takes a change that runs too often as one that does not end. */
-  #endless(): void {
+  #giveUp(): void {
     for (const { meta } of this.#project.vitest.state.getFiles()) {
       Object.assign(meta, { hitCount: Infinity });
     }

@@ -1,4 +1,7 @@
-/** Files are loaded without a change: StrykerJS switches it on before the first test of a file. */
+/**
+ * What kept-worker.ts needs of each test file: tests say when they begin, and the next file is loaded without a
+ * change. StrykerJS switches that on before the first test of a file.
+ */
 import { afterAll, beforeEach } from 'vitest';
 
 declare global {

@@ -137,7 +137,7 @@ describe('a night of minutes', () => {
   });
 
   test.each(Object.entries(MINUTE_KEYS))(
-    'with keys %s is parsed in every zone, in both orders',
+    'with keys %s is parsed at every change of clocks, in both orders',
     (_, minuteKey) => {
       const conventions = { ...plainConventions, minuteKey };
       const wrong: string[] = [];
