@@ -145,9 +145,9 @@ export function daysBefore(calendar: Calendar, today: Span): readonly Span[] {
 export function sumsWithin(calendar: Calendar, past: Past, span: Span): Counts {
   const days = daysBefore(calendar, past.today).slice(HISTORY_DAYS - past.days);
   return past.sums.map((_, counter) =>
-    days.reduce((sum, { startMs, endMs }, i) => {
+    days.reduce((sum, { startMs }, i) => {
       const from = Math.max(0, span.startMs - startMs) / QUARTER_MS;
-      const to = span.endMs >= endMs ? QUARTERS_PER_DAY : (span.endMs - startMs) / QUARTER_MS;
+      const to = (span.endMs - startMs) / QUARTER_MS;
       return sum + sumWithin(past, past.days - i, counter, from, to);
     }, 0),
   );

@@ -109,19 +109,9 @@ export function enteredLastHour(
   if (startMinute < 0 && past?.today.startMs !== startMs) {
     return undefined;
   }
-  const { stepMs } = counts;
   let sum = 0;
-  if (stepMs === MINUTE_MS) {
-    sum = countWithin(
-      counts,
-      0,
-      startMs + Math.max(0, startMinute) * MINUTE_MS,
-      startMs + endMinute * MINUTE_MS,
-    );
-  } else {
-    for (let minute = Math.max(0, startMinute); minute < endMinute; minute += 1) {
-      sum += Math.max(0, countInMinute(counts, 0, minute));
-    }
+  for (let minute = Math.max(0, startMinute); minute < endMinute; minute += 1) {
+    sum += Math.max(0, countInMinute(counts, 0, minute));
   }
   if (past !== undefined && startMinute < 0) {
     const fromQuarter = QUARTERS_PER_DAY + startMinute / MINUTES_PER_QUARTER;

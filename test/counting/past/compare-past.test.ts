@@ -28,25 +28,27 @@ function at(daysAgo: number, hour: number): number {
 /** The request that compares a past. */
 const COMPARED = 'day 28-0';
 
-/** A library with two visitors on each of 40 days, and its past of today. */
+/** A library with other exits near midnight on each of 40 days, and its past of today. */
 async function library(
   conventions: Partial<Conventions> = {},
   change: (response: AggregatedResponse, question: Requested) => AggregatedResponse = (same) =>
     same,
+  calendar = CALENDAR,
 ) {
   const service = new SimulatedPeople(conventions);
   for (let day = 1; day <= 40; day += 1) {
     service.record(at(day, 6), [2, 0]);
-    service.record(at(day, 9), [0, 2]);
+    service.record(at(day, 19), [0, 1 + (day % 5)]);
   }
   const requests: Requested[] = [];
   const source = {
     query: queryFrom((question) => change(service.respond(question, NIGHT_MS), question), requests),
     stream: 'people',
-    calendar: CALENDAR,
+    calendar,
     keyTimes: fittingKeyTimes(conventions.minuteKey),
   } as const;
-  const past = await readFourWeeks(source, TODAY);
+  const today = calendar.dayAt(TODAY.startMs);
+  const past = await readFourWeeks(source, today);
   /** Compares, and returns the past with the days that were requested again: how many ago, and by what. */
   async function compare(before: Past) {
     requests.length = 0;
@@ -57,7 +59,7 @@ async function library(
     });
     return { compared, read };
   }
-  return { service, source, past, compare };
+  return { service, source, today, past, compare };
 }
 
 test('takes one request where nothing has changed', async () => {
@@ -84,8 +86,11 @@ describe.each(KEYS)('of days with keys that are %s', (_, conventions) => {
     expect(read).toEqual([COMPARED, 'day 11-9', 'minute 11-9']);
     expect(compared).toEqual(await readFourWeeks(source, TODAY));
   });
+});
 
-  test('reads again what the service has removed', async () => {
+test.each([...KEYS, ['unknown', { dayKey: 'index' }] as const])(
+  'of days with keys that are %s, reads again what the service has removed',
+  async (_, conventions) => {
     const { service, source } = await library(conventions);
     service.record(at(20, 12), [0, 4], { goneMs: NIGHT_MS - 1 });
     const before = await library(conventions);
@@ -93,7 +98,16 @@ describe.each(KEYS)('of days with keys that are %s', (_, conventions) => {
     const more = await readFourWeeks(before.source, TODAY);
     const compared = await comparePast(source, more);
     expect(compared).toEqual(await readFourWeeks(source, TODAY));
-  });
+  },
+);
+
+test('reads one day again if days start as those of the service', async () => {
+  const midnight = new Calendar(new Zone('Europe/Copenhagen'), { hour: 0, minute: 0 });
+  const { service, source, today, past, compare } = await library({}, undefined, midnight);
+  service.record(at(10, 12), [3, 0]);
+  const { compared, read } = await compare(past);
+  expect(read).toEqual([COMPARED, 'day 10-9', 'minute 10-9']);
+  expect(compared).toEqual(await readFourWeeks(source, today));
 });
 
 test('reads the day before again that has late records at its end', async () => {
@@ -157,7 +171,7 @@ test('does not read a day again whose sum differs still, until it changes', asyn
   }));
   const first = await compare(past);
   expect(first.read).toEqual([COMPARED, 'day 19-17', 'minute 19-17']);
-  expect(first.compared.comparison.differing).toEqual([[expect.any(Number), [3, 3]]]);
+  expect(first.compared.comparison.differing).toEqual([[expect.any(Number), [3, 5]]]);
   const second = await compare(first.compared);
   expect(second.read).toEqual([COMPARED]);
   expect(second.compared).toEqual(first.compared);

@@ -4,6 +4,7 @@ import {
   createPast,
   lastSeenAt,
   pastDays,
+  sumsWithin,
   sumWithin,
 } from '../../../src/counting/past/past.ts';
 import type { Past } from '../../../src/counting/past/past.ts';
@@ -81,6 +82,19 @@ describe('the sum of a part of a day', () => {
   });
 });
 
+test.each([
+  ['all days', 3, 0, [18, 8]],
+  ['a day', 2, 1, [0, 0]],
+  ['from within a day on', 3 - 22 / 96, 0, [14, 7]],
+  ['until within a day', 3, 1 - 22 / 96, [18, 3]],
+  ['a part of a day', 1 - 20 / 96, 1 - 21.5 / 96, [4, 0]],
+])('the sums of a span: %s', (_, fromDaysAgo, toDaysAgo, sums) => {
+  const [startMs = NaN, endMs = NaN] = [fromDaysAgo, toDaysAgo].map(
+    (days) => TODAY.startMs - days * DAY_MS,
+  );
+  expect(sumsWithin(CALENDAR, threeDays(), { startMs, endMs })).toEqual(sums);
+});
+
 describe('on the next day', () => {
   /** Today as polled: by default 15 minutes before its end. */
   function appended(
@@ -118,9 +132,18 @@ describe('on the next day', () => {
     ]);
   });
 
+  test('it knows who was seen before a day that counted nobody', () => {
+    const { lastSeenMs } = threeDays();
+    expect(appended({ minutes: dayBefore(0) })?.lastSeenMs).toEqual(lastSeenMs);
+  });
+
   test.each([
     ['polled more than 15 minutes before its end', { agoMs: QUARTER_MS + 1 }],
-    ['of another length', { minutes: dayBefore(1) }],
+    ['that another one followed', { minutes: dayBefore(1) }],
+    [
+      'of another length',
+      { minutes: { ...dayBefore(0), day: { ...TODAY, endMs: TODAY.endMs - 1 } } },
+    ],
   ])('it lacks a day %s', (_, yesterday) => {
     const past = threeDays();
     expect(appended(yesterday, past)).toBe(past);
@@ -130,6 +153,8 @@ describe('on the next day', () => {
     const past = threeDays();
     expect(appendDay(CALENDAR, past, undefined, TOMORROW)).toBe(past);
     expect(appended({}, past, CALENDAR.dayAt(TOMORROW.endMs))).toBe(past);
+    const older = createPast(CALENDAR, CALENDAR.dayBefore(TODAY), [dayBefore(2)]);
+    expect(appended({}, older)).toBe(older);
   });
 
   test('it is the same on the same day, and is lost on the day before', () => {

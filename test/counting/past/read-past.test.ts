@@ -9,6 +9,8 @@ import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { grandTotal, plus } from '../../../src/counting/rows/counts.ts';
 import type { Counts } from '../../../src/counting/rows/counts.ts';
 import { stepsUntil } from '../../../src/counting/rows/day-counts.ts';
+import type { DayCounts } from '../../../src/counting/rows/day-counts.ts';
+import { MIN_CHUNK_MS } from '../../../src/counting/rows/window-reader.ts';
 import { readPast } from '../../../src/counting/past/read-past.ts';
 import type { PastCounts, Resolution } from '../../../src/counting/past/read-past.ts';
 import { Zone } from '../../../src/counting/calendar/zone.ts';
@@ -20,8 +22,8 @@ import { queryFrom } from '../../support/responses.ts';
 import type { Requested } from '../../support/responses.ts';
 import { fittingKeyTimes, MINUTE_KEYS, SimulatedPeople } from '../../support/simulated-people.ts';
 import { drawConventions } from '../../support/drawn-conventions.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../fixture.ts';
 
-const DAY_MS = 86_400_000;
 /** After the clocks were set back in Europe and America, and after the month began. */
 const NOW_MS = Date.parse('2026-11-05T15:00:00Z');
 const ZONES = ['Europe/Copenhagen', 'Europe/London', 'America/New_York', 'Asia/Kathmandu'];
@@ -105,16 +107,17 @@ async function readDay(
   return { past, days, read: requests.map(({ aggregation }) => aggregation) };
 }
 
-test.each<[Resolution, string, number, readonly string[]]>([
-  ['minute', 'neither response', 0, ['day', 'minute']],
-  ['quarter', 'neither response', 0, ['day', 'minute']],
-  ['minute', 'the sums by day', 1, ['day', 'minute', 'minute', 'day']],
-  ['minute', 'the minutes', 2, ['day', 'minute', 'minute']],
-  ['quarter', 'the minutes', 2, ['day', 'minute', 'minute']],
+test.each<[Resolution, string, readonly number[], readonly string[]]>([
+  ['minute', 'neither response', [], ['day', 'minute']],
+  ['quarter', 'neither response', [], ['day', 'minute']],
+  ['minute', 'the sums by day', [1], ['day', 'minute', 'minute', 'day']],
+  ['minute', 'the minutes', [2], ['day', 'minute', 'minute']],
+  ['quarter', 'the minutes', [2], ['day', 'minute', 'minute']],
+  ['minute', 'the sums and the second minutes', [1, 3], ['day', 'minute', 'minute', 'day']],
 ])('%s: has all counts if a fault lowers %s', async (resolution, _, lowered, expected) => {
   const timesMs = [1, 5, 9].map((hours) => DAY.startMs + (hours * DAY_MS) / 24);
   const { past, days, read } = await readDay(resolution, timesMs, (response, request) =>
-    request === lowered ? { ...response, rows: response.rows.slice(1) } : response,
+    lowered.includes(request) ? { ...response, rows: response.rows.slice(1) } : response,
   );
   expect(past).toMatchObject({ sums: [3, 0], byDay: [3, 0] });
   expect(days).toEqual([[3, 0]]);
@@ -129,4 +132,23 @@ test.each<[Resolution, number]>([
   const { past, days } = await readDay(resolution, timesMs);
   expect(past?.sums).toEqual([3, 0]);
   expect(days).toEqual([[n, 0]]);
+});
+
+test('minute: what even the shortest windows return by hour is counted at their ends', async () => {
+  const timesMs = [1, 5, 9].map((hours) => DAY.startMs + hours * HOUR_MS);
+  const query = queryFrom((question) => {
+    const [fromMs, toMs] = [Date.parse(question.from), Date.parse(question.to ?? '')];
+    const within = timesMs.filter((ms) => ms >= fromMs && ms < toMs);
+    const rows = within.map((ms) => ({ key: ms - HOUR_MS / 2, counts: [1, 0] }));
+    return { aggregation: question.aggregation === 'minute' ? 'hour' : 'day', rows };
+  });
+  const source = { query, stream: 'people', calendar: CALENDAR, keyTimes: 'local' } as const;
+  const past = await readPast(source, DAY, 'minute');
+  const [day] = (past?.days ?? []) as [DayCounts];
+  const minutesMs = [...(day.counts[0] ?? [])].flatMap((count, i) =>
+    count === 0 ? [] : [DAY.startMs + (day.first + i) * MINUTE_MS],
+  );
+  const lateMs = minutesMs.map((ms, i) => ms - (timesMs[i] ?? NaN));
+  expect(lateMs).toHaveLength(3);
+  expect(lateMs.every((ms) => ms >= 0 && ms < MIN_CHUNK_MS)).toBe(true);
 });

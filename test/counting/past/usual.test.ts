@@ -1,85 +1,18 @@
-/** Weeks made by hand: a library that counts the same people in each quarter-hour from 9 to 17 o'clock. */
 import { describe, expect, test } from 'vitest';
-import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { parseOpeningHours } from '../../../src/counting/calendar/opening-hours.ts';
 import { createPast } from '../../../src/counting/past/past.ts';
-import { usual, usualLogins, usualPeople } from '../../../src/counting/past/usual.ts';
+import {
+  countedSince,
+  enteredLastHour,
+  usual,
+  usualLogins,
+  usualPeople,
+} from '../../../src/counting/past/usual.ts';
 import type { SitePast } from '../../../src/counting/past/usual.ts';
-import type { CountsToday } from '../../../src/counting/rows/day-counts.ts';
 import { DayCounter } from '../../../src/counting/rows/day-counts.ts';
-import type { DayCounts } from '../../../src/counting/rows/day-counts.ts';
 import { CALENDAR, COPENHAGEN } from '../../support/owner.ts';
-import { HOUR_MS, MINUTE_MS } from '../fixture.ts';
-
-const QUARTER_MS = 15 * MINUTE_MS;
-
-/** An instant by its local time. */
-function at(time: string): number {
-  return COPENHAGEN.instantOfWall(Date.parse(`${time}Z`));
-}
-
-/** A Wednesday; all 28 days before have the same offset from UTC. */
-const TODAY = '2026-12-02';
-
-interface Weeks {
-  /** A local date. */
-  readonly today?: string;
-  readonly dayStartsAt?: number;
-  readonly days?: number;
-  /** Entries and exits in each quarter-hour while it is open. */
-  readonly counts?: (daysAgo: number) => readonly [entries: number, exits: number];
-  readonly loginsPerQuarter?: number;
-  readonly openingHours?: string;
-}
-
-/** The people and logins of four weeks. */
-function pastOf(weeks: Weeks = {}): SitePast & { readonly logins: DayCounts[] } {
-  const { today = TODAY, dayStartsAt = 4, days = 28, counts = () => [4, 3] } = weeks;
-  const calendar = new Calendar(COPENHAGEN, { hour: dayStartsAt, minute: 0 });
-  const day = calendar.dayAt(at(`${today}T12:00`));
-  const people: DayCounts[] = [];
-  const logins: DayCounts[] = [];
-  let before = day;
-  for (let daysAgo = 1; daysAgo <= days; daysAgo += 1) {
-    before = calendar.dayBefore(before);
-    const date = new Date(before.startMs + 12 * HOUR_MS).toISOString().slice(0, 10);
-    const counters = [
-      new DayCounter(calendar, [before], 'people'),
-      new DayCounter(calendar, [before], 'logins'),
-    ] as const;
-    const endMs = at(`${date}T17:00`);
-    for (let ms = at(`${date}T09:00`); ms < endMs; ms += QUARTER_MS) {
-      counters[0].add(ms, counts(daysAgo));
-      counters[1].add(ms, [weeks.loginsPerQuarter ?? 1]);
-    }
-    people.unshift(...counters[0].days());
-    logins.unshift(...counters[1].days());
-  }
-  const hours = weeks.openingHours;
-  const parsed = hours === undefined ? undefined : parseOpeningHours(hours, undefined);
-  return {
-    calendar,
-    people: createPast(calendar, day, people),
-    openSpans: (span) => parsed?.openSpans(span, COPENHAGEN.name) ?? [span],
-    logins,
-  };
-}
-
-/** Counts of today by local time, at a poll. */
-function countsAt(
-  time: string,
-  counts: Readonly<Record<string, readonly number[]>> = {},
-  { today = TODAY, dayStartsAt = 4 }: Weeks = {},
-): CountsToday {
-  const calendar = new Calendar(COPENHAGEN, { hour: dayStartsAt, minute: 0 });
-  const counter = new DayCounter(calendar, [calendar.dayAt(at(`${today}T12:00`))], 'people');
-  Object.entries(counts).forEach(([minute, values]) => {
-    counter.add(at(`${today}T${minute}`), values);
-  });
-  const [day] = counter.days() as [DayCounts];
-  const atMs = at(`${today}T${time}`);
-  return { counts: day, atMs, endMs: atMs + 1, lastSeenMs: undefined };
-}
+import { HOUR_MS } from '../fixture.ts';
+import { at, countsAt, pastOf, QUARTER_MS, TODAY } from './fixture.ts';
 
 function entriesBetween(past: SitePast, from: string, to: string): number {
   return usual(past, past.people, [0], at(`${TODAY}T${from}`), at(`${TODAY}T${to}`));
@@ -247,6 +180,39 @@ describe('logins', () => {
       expect(usualLogins(closed, history, countsAt('12:30', counts), countsAt('12:30'))).toBe(0);
     }
   });
+});
+
+describe('the entries within the hour before a minute', () => {
+  const day = CALENDAR.dayAt(at(`${TODAY}T12:00`));
+  const night = new DayCounter(CALENDAR, [CALENDAR.dayBefore(day)], 'people');
+  night.add(at(`${TODAY}T03:20`), [9, 4]);
+  const past = createPast(CALENDAR, day, night.days());
+  const counts = { '04:05': [-2, 0], '04:10': [5, 7], '04:19': [1, 0], '04:20': [50, 0] };
+
+  test('are those of today, and of the day before if that is known', () => {
+    // Of the quarter-hour of 03:15, ten minutes.
+    expect(enteredLastHour(past, countsAt('04:20:59', counts))).toBe(6 + 5 + 1);
+    expect(enteredLastHour(past, countsAt('05:15', counts))).toBe(1 + 50);
+    for (const known of [undefined, { ...past, today: CALENDAR.dayBefore(day) }]) {
+      expect(enteredLastHour(known, countsAt('04:20', counts))).toBeUndefined();
+      expect(enteredLastHour(known, countsAt('05:00', counts))).toBe(5 + 1 + 50);
+    }
+  });
+
+  test('are whole people of parts of quarter-hours', () => {
+    const ofBranch = { '11:00': [7, 0], '11:30': [-3, 0], '12:00': [15, 0] };
+    expect(enteredLastHour(past, countsAt('12:05', ofBranch, { stepMs: QUARTER_MS }))).toBe(10);
+  });
+});
+
+test('people are counted after an instant, up to another one, in minutes that have begun', () => {
+  const counts = { '09:10': [1, 2], '09:20': [3, 4], '09:40': [5, 6], '10:00': [7, 8] };
+  function countedUntil(until: string) {
+    const seenMs = at(`${TODAY}T09:10`);
+    return countedSince(pastOf(), countsAt('09:50', counts), seenMs, at(`${TODAY}T${until}`));
+  }
+  expect(countedUntil('09:30')).toEqual([3, 4]);
+  expect(countedUntil('12:00')).toEqual([8, 10]);
 });
 
 test('the last hour and today end at the poll', () => {
