@@ -82,8 +82,7 @@ export function estimateInside(
     const isAbove = inside.people > limit && withInterval(inside, model).lower > limit;
     aboveSinceMs = isAbove ? (aboveSinceMs ?? day.startMs + minute * MINUTE_MS) : undefined;
   }
-  const estimate = withInterval(inside, model);
-  return aboveSinceMs === undefined ? estimate : { ...estimate, aboveSinceMs };
+  return { ...withInterval(inside, model), aboveSinceMs };
 }
 
 /** Who comes from this minute of the day on is at an event: usual stays say nothing about it. */
@@ -118,7 +117,7 @@ function correctByExits(
 function withInterval(
   { people, variance }: Inside,
   { countVariance, logRatio }: LearnedDoors,
-): Estimate {
+): Omit<Estimate, 'aboveSinceMs'> {
   const bias = Math.abs(logRatio);
   const doubled = Math.min(MAX_SCALE_ERROR, (countVariance + bias) / 2);
   const missed = clamp(

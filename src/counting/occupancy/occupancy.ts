@@ -12,8 +12,8 @@ export function occupancyAt(counted: DayCounts, endMs: number): number {
 
 /** Returns the start of the step from which on more people are inside than a limit; undefined if there are not. */
 export function aboveSince(counted: DayCounts, endMs: number, limit: number): number | undefined {
-  const { day, stepMs, first, counts } = counted;
-  const end = Math.min(first + (counts[0]?.length ?? 0), Math.ceil((endMs - day.startMs) / stepMs));
+  const { day, stepMs, first } = counted;
+  const end = endStep(counted, endMs);
   let sinceMs: number | undefined;
   let inside = 0;
   for (let step = first; step < end; step += 1) {
@@ -23,13 +23,18 @@ export function aboveSince(counted: DayCounts, endMs: number, limit: number): nu
   return sinceMs;
 }
 
+/** Returns the number after that of the last step with counts that starts before `endMs`. */
+function endStep({ day, stepMs, first, counts }: DayCounts, endMs: number): number {
+  return Math.min(first + (counts[0]?.length ?? 0), Math.ceil((endMs - day.startMs) / stepMs));
+}
+
 /**
  * Returns the people inside after each `pointMs` since the day's start, and after the last step that
  * starts before `endMs`.
  */
 export function occupancyCurve(counted: DayCounts, endMs: number, pointMs: number): number[] {
-  const { day, stepMs, first, counts } = counted;
-  const end = Math.min(first + (counts[0]?.length ?? 0), Math.ceil((endMs - day.startMs) / stepMs));
+  const { day, stepMs, first } = counted;
+  const end = endStep(counted, endMs);
   const elapsedMs = Math.min(endMs, day.endMs) - day.startMs;
   const points: number[] = [];
   let inside = 0;

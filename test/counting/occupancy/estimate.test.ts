@@ -167,6 +167,19 @@ describe('doors that miss a tenth of the exits', () => {
     expect(stated.people).toBeCloseTo(people, -2);
   });
 
+  test('are above a limit since the minute from which on the lower bound is', () => {
+    const model = modelOfMonth(() => 0.9);
+    const counts = todayUntil();
+    const limit = 300;
+    let sinceMinute: number | undefined;
+    for (let minute = 300; minute < 900; minute += 1) {
+      const endMs = (minute + 1) * MINUTE_MS;
+      const { lower, aboveSinceMs } = estimateInside(model, counts, endMs, UNKNOWN_HOURS, limit);
+      sinceMinute = lower > limit ? (sinceMinute ?? minute) : undefined;
+      expect(aboveSinceMs).toBe(sinceMinute && sinceMinute * MINUTE_MS);
+    }
+  });
+
   test.each([
     ['a day that is configured as closed', []],
     ['an evening after closing', openUntil(200)],
@@ -179,7 +192,7 @@ describe('doors that miss a tenth of the exits', () => {
       minutes.map((minute) => Number(minute >= 500 && minute < 510)),
     );
     const { people, upper } = estimateAt(model, counts, 600, openSpans);
-    expect(people).toBeCloseTo(40 - 10 / 0.9, 0);
+    expect(people).toBeCloseTo(40 - 10 * Math.exp(model.logRatio), DIGITS);
     expect(upper).toBeGreaterThan(people);
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS } from '../../../src/base/duration.ts';
 import {
+  aboveSince,
   CURVE_STEP_MS,
   occupancyAt,
   occupancyCurve,
@@ -34,6 +35,17 @@ test('leaves out the minutes that have not begun', () => {
   const elapsed = [0, 1, MINUTE_MS, MINUTE_MS + 1];
   expect(elapsed.map((ms) => occupancyAt(day, startMs + ms))).toEqual([0, 2, 2, 5]);
   expect(occupancyCurve(day, startMs + 90_000, MINUTE_MS)).toEqual([2, 5]);
+});
+
+test('is above a limit since the start of a minute, until it is not', () => {
+  const startMs = Date.UTC(2026, 10, 18, 3);
+  const counts = minutesOf([2, 3, 0, 0, 4], [0, 0, 1, 1, 0]);
+  const day = { ...counts, day: { startMs, endMs: startMs + DAY_MS } };
+  const minutes = [1, 2, 3, 4, 5, 90].map((minute) =>
+    aboveSince(day, startMs + minute * MINUTE_MS, 3),
+  );
+  const [second, fifth] = [startMs + MINUTE_MS, startMs + 4 * MINUTE_MS];
+  expect(minutes).toEqual([undefined, second, second, undefined, fifth, fifth]);
 });
 
 test('ignores a correction that leaves a minute below 0', () => {

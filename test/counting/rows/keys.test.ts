@@ -106,6 +106,20 @@ describe('in the night in which clocks are set back', () => {
       [-10, -50],
       { endMs: CHANGE - 5 * MINUTE_MS },
     ],
+    // By its edges, a window may have a row of the minute before it, or after.
+    ['a row before a window is earlier', ['02:30'], [-30], { startMs: CHANGE - 29 * MINUTE_MS }],
+    [
+      'one after it is later',
+      ['02:20', '02:50', '02:10'],
+      [-40, -10, 10],
+      { endMs: CHANGE + 9 * MINUTE_MS },
+    ],
+    [
+      'but not by more',
+      ['02:20', '02:50', '02:10'],
+      [-40, -10, -50],
+      { endMs: CHANGE + 8 * MINUTE_MS },
+    ],
   ])('%s', (_, times, expected, window) => {
     const rows = rowsOf(times.map((time) => `2026-10-25T${time}:00`));
     const startsMs = parseRows({ rows, window: { ...DAY, ...window } }, COPENHAGEN, 'local');
