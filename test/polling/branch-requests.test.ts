@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS } from '../../src/base/duration.ts';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { BranchMetrics } from '../../src/counting/customer-metrics.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
-import { ESTIMATED } from '../support/polled.ts';
+import { customerNamed, ESTIMATED } from '../support/polled.ts';
 import { SimulatedPeople } from '../support/simulated-people.ts';
 import { MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
@@ -38,8 +38,10 @@ function polledByBranch(fixture: SchedulerFixture, answer: () => void = () => {}
   const { estimate, openingHours, staffedHours } = ESTIMATED;
   const others = { estimate, openingHours, staffedHours, capacity: undefined };
   const configured = { [BRANCH]: { ...others, capacity: 80 } };
-  polled.customer.setDescription({ ...ESTIMATED, branches: { configured, others } });
-  return { polled, requests };
+  // Logins have no windows.
+  const customer = customerNamed('a', undefined, { streams: ['people', 'logins'] });
+  customer.setDescription({ ...ESTIMATED, branches: { configured, others } });
+  return { polled: { ...polled, customer }, requests };
 }
 
 function branchOf({ customer }: PolledCustomer, nowMs: number): BranchMetrics | undefined {
@@ -94,9 +96,10 @@ describe('the windows of branches', () => {
       observer: { pollEnded() {}, changed: () => changedMs.push(fixture.clock.monotonicMs()) },
     });
     const { polled, requests } = polledByBranch(fixture, () => {}, 0);
-    await fixture.run([polled], 0.9 * MINUTE_MS);
+    await fixture.run([polled], 0.4 * MINUTE_MS);
     expect(requests.length).toBeGreaterThan(5);
-    expect(changedMs).toEqual([0, 1_000 * (requests.length - 1)]);
+    // After both first polls.
+    expect(changedMs).toEqual([0, 0, 1_000 * (requests.length - 1)]);
   });
 
   test('that fail are requested again, less and less often, and no poll fails', async () => {
@@ -123,6 +126,12 @@ describe('the windows of branches', () => {
     isDown = false;
     await clock.advance(20 * MINUTE_MS);
     expect(branchOf(polled, clock.nowMs())?.occupancy).toBeGreaterThan(0);
+    isDown = true;
+    requests.length = 0;
+    await clock.advance(20 * MINUTE_MS);
+    expect(requests.length).toBeGreaterThan(3);
+    const warning = { msg: 'branches unavailable', customer: 'a', error: 'status 503' };
+    expect(fixture.lines).toMatchObject([warning, warning]);
   });
 
   test('are requested no more once the customer is gone', async () => {

@@ -149,10 +149,12 @@ test('the past waits for the first poll of a customer that a reload added', asyn
   expect(requests.find(({ customer }) => customer === 'slow')?.atMs).toBe(90_000);
 });
 
-test.each<[string, (fixture: SchedulerFixture) => unknown]>([
-  ['with its customer', ({ scheduler }) => scheduler.setCustomers([])],
-  ['at the stop', ({ scheduler }) => void scheduler.stop()],
-])('a past that hangs is dropped %s', async (_, end) => {
+const ENDS = [
+  ['with its customer', ({ scheduler }: SchedulerFixture) => scheduler.setCustomers([])],
+  ['at the stop', ({ scheduler }: SchedulerFixture) => void scheduler.stop()],
+] as const;
+
+test.each(ENDS)('a past that hangs is read once, and dropped %s', async (_, end) => {
   await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
   const hanging: AbortSignal[] = [];
   const { customer, client } = estimated(fixture, () => {});
@@ -171,10 +173,21 @@ test.each<[string, (fixture: SchedulerFixture) => unknown]>([
     },
   };
   await fixture.run([polled], 2_000);
+  fixture.scheduler.setCustomers([polled]);
+  await fixture.clock.advance(2 * MINUTE_MS);
   expect(hanging.map(({ aborted }) => aborted)).toEqual([false]);
   end(fixture);
+  await fixture.clock.advance(1_000);
   expect(hanging.map(({ aborted }) => aborted)).toEqual([true]);
   expect(fixture.lines).toEqual([]);
+});
+
+test.each(ENDS)('nothing is requested after a poll that was dropped %s', async (_, end) => {
+  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
+  await fixture.run([fixture.polled('a', fixture.after(1_000))], 500);
+  end(fixture);
+  await fixture.clock.advance(2 * MINUTE_MS);
+  expect(fixture.requests).toHaveLength(1);
 });
 
 test('the pasts of several customers begin one by one', async () => {
