@@ -119,7 +119,8 @@ test.each([
 
 test('a newest minute three days ago is unknown if the service forces all minutes', async () => {
   const { diagnosis } = await diagnose(forcedAbove(0), [3 * DAY_MS + HOUR_MS]);
-  expect(diagnosis).toMatchObject({ key: undefined, lastSeenMs: undefined });
+  const unknown = { key: undefined, keyTimesFit: undefined, lastSeenMs: undefined };
+  expect(diagnosis).toMatchObject(unknown);
 });
 
 test('totals that differ at each request are polled as often as empty ones, without a result', async () => {

@@ -1,6 +1,10 @@
 /** Branches and doors that counted nobody while the others did. */
 import { expect, test } from 'vitest';
-import { findSilent } from '../../../src/counting/check/lately.ts';
+import { DAY_MS } from '../../../src/base/duration.ts';
+import { findSilent, readLately } from '../../../src/counting/check/lately.ts';
+import { WindowReader } from '../../../src/counting/rows/window-reader.ts';
+import { COPENHAGEN, NOW_MS } from '../../support/owner.ts';
+import { queryFrom, responseOf } from '../../support/responses.ts';
 
 type Passes = Readonly<Record<string, number>>;
 
@@ -19,4 +23,30 @@ test.each<[string, Passes, Passes, readonly string[]]>([
   ['is compared with those that were there before', { a: 10, b: 20 }, { a: 5, new: 90 }, []],
 ])('a key %s', (_, before, lately, silent) => {
   expect(findSilent(table(before), table(lately))).toEqual(silent);
+});
+
+test('the last day and the last week are compared with the same weekdays before', async () => {
+  const passes = [
+    { key: 'works', daysAgo: [20, 7.5, 3, 0.5] },
+    { key: 'silent for a day', daysAgo: [7.5, 3] },
+    { key: 'closed a week ago', daysAgo: [3] },
+    { key: 'silent for a week', daysAgo: [20] },
+    { key: 'of last month', daysAgo: [29] },
+  ];
+  const query = queryFrom(({ aggregation, from, to }) => {
+    const fromMs = Date.parse(from);
+    const toMs = to === undefined ? Infinity : Date.parse(to);
+    const counts = passes.map(({ key, daysAgo }) => {
+      const times = daysAgo.map((days) => NOW_MS - days * DAY_MS);
+      return [key, [50 * times.filter((atMs) => fromMs <= atMs && atMs < toMs).length, 0]];
+    });
+    return responseOf(Object.fromEntries(counts), aggregation);
+  });
+  const options = { query, stream: 'people', zone: COPENHAGEN, nowMs: () => NOW_MS } as const;
+  const { counts, silent } = await readLately(new WindowReader(options), 'branch', NOW_MS);
+  expect([...counts.values()].map(([entered]) => entered)).toEqual([200, 100, 50, 50, 0]);
+  expect(silent).toEqual([
+    { time: '24 hours', keys: ['silent for a day'] },
+    { time: '7 days', keys: ['silent for a week'] },
+  ]);
 });

@@ -41,6 +41,8 @@ const CASES: Readonly<Record<string, readonly [offsetHours: number, cases: reado
     ['refuses offsets, reads all as local', undefined, BEFORE, BUSY, ['local', 'certain']],
     ['refuses offsets, quiet', undefined, NOBODY, NOBODY, ['utc', 'local', 'if anybody came']],
     ['refuses UTC', BUSY, undefined, BUSY, ['offset', 'local', 'certain']],
+    ['refuses UTC, quiet', NOBODY, undefined, NOBODY, ['offset', 'local', 'if anybody came']],
+    ['refuses bare times, quiet', NOBODY, NOBODY, undefined, ['offset', 'utc', 'if anybody came']],
     ['refuses all but UTC', undefined, BUSY, undefined, ['utc', 'if anybody came']],
     ['returns nobody for offsets', NOBODY, BUSY, BUSY, ['utc', 'local', 'certain']],
     ['has another zone for bare times', NOBODY, NOBODY, BUSY, ['if anybody came']],
@@ -59,6 +61,7 @@ const CASES: Readonly<Record<string, readonly [offsetHours: number, cases: reado
   ]],
   'at UTC': [0, [
     ['honours offsets, busy', BUSY, BUSY, BUSY, ['offset', 'utc', 'local', 'if anybody came']],
+    ['honours offsets, quiet', NOBODY, NOBODY, NOBODY, ['offset', 'utc', 'local', 'if anybody came']],
     ['refuses offsets', undefined, BUSY, BUSY, ['utc', 'local', 'if anybody came']],
   ]],
 };
