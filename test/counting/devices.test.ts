@@ -44,14 +44,18 @@ class PolledDevices {
   poll(totals: Readonly<Record<string, number>>, breakdown: 'branch' | 'device' = 'device'): this {
     const day = CALENDAR.dayAt(this.nowMs);
     const counts = new Map(Object.entries(totals).map(([key, total]) => [key, [total, 0]]));
-    const snapshot = { period: NOVEMBER, day, atMs: this.nowMs, totals: counts, today: counts };
+    const period = CALENDAR.periodAt(this.nowMs);
+    const snapshot = { period, day, atMs: this.nowMs, totals: counts, today: counts };
     const state = { ...INITIAL_BREAKDOWN, snapshot: { ...snapshot, droppedKeys: 0 } };
     this.customer.breakdownSucceeded(breakdown, { state, result: 'accepted' }, this.nowMs);
     return this;
   }
 
-  /** Takes people of the customer: how many entered at each instant. */
-  count(entered: readonly (readonly [atMs: number, people: number])[]): void {
+  /** Takes people of the customer: how many entered at each instant. Today or the past may be unknown. */
+  count(
+    entered: readonly (readonly [atMs: number, people: number])[],
+    unknown?: 'today' | 'past',
+  ): void {
     const past = daysBefore(CALENDAR, TODAY);
     const counter = new DayCounter(CALENDAR, [...past, TODAY], 'people');
     entered.forEach(([atMs, people]) => counter.add(atMs, [people, 0]));
@@ -62,8 +66,11 @@ class PolledDevices {
     }
     const { days: people } = this.customer.streamOf('people');
     const [atMs, endMs] = [this.nowMs, this.nowMs];
-    people.counted({ day: TODAY, atMs, minutes: { counts, atMs, endMs, lastSeenMs: undefined } });
-    people.pastRead(createPast(CALENDAR, TODAY, days.slice(0, -1)));
+    const minutes = { counts, atMs, endMs, lastSeenMs: undefined };
+    people.counted({ day: TODAY, atMs, minutes: unknown === 'today' ? undefined : minutes });
+    if (unknown !== 'past') {
+      people.pastRead(createPast(CALENDAR, TODAY, days.slice(0, -1)));
+    }
   }
 
   /** Requests records if they are due. */
@@ -119,6 +126,7 @@ describe('records', () => {
     ['so does the last of a page', ['2026-11-18T08:00:00Z', '2026-11-18T09:00:00Z'], '102'],
     ['also if times are the same', ['2026-11-18T09:00:00Z', '2026-11-18T09:00:00Z'], '102'],
     ['or missing', [null, null], '102'],
+    ['or the first one is', [null, '2026-11-18T08:00:00Z'], '102'],
   ])('%s', async (_, [first = null, second = null], branch) => {
     polled.poll({ 301: 1 });
     polled.page = pageOf(record(301, 101, 201, first), record(301, 102, 201, second));
@@ -209,7 +217,26 @@ describe('a request', () => {
     expect(await polled.readAfter(0)).toEqual(['11-17T09:15', undefined]);
   });
 
+  test('is not shorter for people who came after its end', async () => {
+    polled.nowMs -= 12 * HOUR_MS;
+    polled.poll({ 301: 1 });
+    polled.count([
+      [NOW_MS - 10 * MINUTE_MS, 4_000],
+      [NOW_MS - 11.5 * HOUR_MS, 600],
+      [NOW_MS - 14 * HOUR_MS, 600],
+      [NOW_MS - 16 * HOUR_MS, 600],
+    ]);
+    expect(await polled.readAfter(0)).toEqual(['11-17T19:15', '11-17T23:01']);
+  });
+
+  test.each(['today', 'past'] as const)('is for a day while %s is unknown', async (unknown) => {
+    polled.poll({ 301: 1 });
+    polled.count([], unknown);
+    expect(await polled.readAfter(0)).toEqual(['11-17T11:01', undefined]);
+  });
+
   test('has a quarter-hour at least, and four weeks at most', async () => {
+    polled.nowMs -= MINUTE_MS;
     polled.poll({ 301: 1 });
     polled.count([[NOW_MS - 10 * MINUTE_MS, 4_000]]);
     expect(await polled.readAfter(0)).toEqual(['11-18T10:45', undefined]);
@@ -285,19 +312,28 @@ describe('the devices of a building', () => {
   });
 
   test('have shares of the people of their branch, and those of an unknown one are left out', async () => {
-    polled.poll({ 301: 30, 302: 10, 303: 80, 304: 7 });
+    polled.poll({ 301: 30, 302: 10, 303: 80, 304: 7, 305: 7, 306: 7 });
     polled.poll({ 101: 40, 102: 70 }, 'branch');
-    polled.page = pageOf(record(301, 101), record(302, 101), record(303, 102), record(304, null));
+    const known = [record(301, 101), record(302, 101), record(303, 102), record(304, 103)];
+    polled.page = pageOf(...known, record(305, null));
     await polled.read();
-    expect(sharesOf('branches')).toEqual([
+    expect(sharesOf('branches')).toStrictEqual([
       ['101', { 301: 0.75, 302: 0.25 }],
       // The branch was polled earlier.
       ['102', { 303: 1 }],
+      ['103', { 304: 0 }],
     ]);
+    const { device } = polled.customer.metricsAt(polled.nowMs).breakdowns;
+    expect(device?.keys.map((key) => key.device?.missed)).toEqual(Array(6).fill(undefined));
   });
 
-  test('are not known before the first poll of a month, and none where they are not polled', () => {
+  test('counted in this month or in the last one; there are none where they are not polled', () => {
+    polled.nowMs = NOVEMBER.startMs - DAY_MS;
+    polled.poll({ 301: 1 });
     expect(polled.devices.countedIn(NOVEMBER)).toBeUndefined();
+    polled.nowMs = NOW_MS;
+    polled.poll({ 301: 0, 302: 0, 303: 1 });
+    expect(polled.devices.countedIn(NOVEMBER)?.map(({ key }) => key)).toEqual(['301', '303']);
     polled.customer.breakdowns.configure(['branch']);
     expect(polled.devices.countedIn(NOVEMBER)).toEqual([]);
   });
