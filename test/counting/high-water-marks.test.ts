@@ -59,6 +59,8 @@ describe('high-water marks', () => {
     expect(again.ofPeriod(OWNER, 'logins', OCTOBER.startMs)?.value).toBe(900);
     again.update(OWNER, 'logins', DECEMBER, 1, NOW_MS);
     expect(again.ofPeriod(OWNER, 'logins', OCTOBER.startMs)).toBeUndefined();
+    const stored = [DECEMBER, NOVEMBER, OCTOBER].map(({ startMs }) => markAt(startMs));
+    expect([...restored(stored).marks.changedMarks('all')]).toEqual(stored.slice(0, 2));
   });
 
   test('of a period that has not begun are ignored, and kept', () => {
@@ -75,6 +77,7 @@ describe('high-water marks', () => {
       expect(customer.metricsAt(nowMs).periodStartMs).toBe(period.startMs);
     }
     expect(marks.size).toBe(2);
+    expect(marks.get(OWNER, 'people_entered', DECEMBER.startMs)?.value).toBe(3);
   });
 
   test('say when the newest of them was raised, also after a restart', () => {
@@ -158,6 +161,7 @@ describe('high-water marks', () => {
     ['2026-11-02T13:00:00.000Z', 7],
     ['2026-11-02T13:00:00.001Z', undefined],
     ['2026-11-15T00:00:00.000Z', undefined],
+    ['0050-11-01T00:00:00.000Z', undefined],
   ])('are restored if a counting period can start then: %s', (start, expected) => {
     const { value, ignored } = restored([markAt(Date.parse(start))]);
     expect({ value, ignored }).toEqual({
