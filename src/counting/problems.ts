@@ -347,10 +347,7 @@ export function problemsOfSite(
     missed = problem.missed === undefined ? missed : Math.max(missed ?? 0, problem.missed);
   }
   return {
-    problems:
-      isTrusted && overCapacityMs !== undefined
-        ? [...shown, ...oldest('over_capacity', [overCapacityMs])]
-        : shown,
+    problems: isTrusted ? [...shown, ...oldest('over_capacity', [overCapacityMs])] : shown,
     isTrusted,
     missed,
   };
@@ -424,12 +421,13 @@ function directionMissing(
 ): readonly Problem[] {
   const isEntries = kind === 'entries_missing';
   const lastMs = isEntries ? lastEntryMs : lastExitMs;
-  const missed = isEntries ? counts?.usual.entries : counts?.usual.exits;
+  const { entries = 0, exits = 0 } = counts?.usual ?? {};
+  const missed = isEntries ? entries : exits;
   const known = lasting(before, kind, lastMs);
   if (known !== undefined) {
     return [atLeast(known, missed)];
   }
-  return lastMs > -Infinity && missed !== undefined && missed >= LIMITS.missedInDirection
+  return lastMs > -Infinity && missed >= LIMITS.missedInDirection
     ? [{ kind, sinceMs: lastMs, missed }]
     : [];
 }
@@ -504,7 +502,7 @@ export function problemsOfDoors(
     ...(isLongOff
       ? oldest(
           'door_ratio_off',
-          off.slice(0, 1).map((one) => dayStart(one.daysAgo)),
+          off.map((one) => dayStart(one.daysAgo)),
         )
       : []),
   ];
