@@ -50,8 +50,7 @@ export async function compareKeyTimes(
   if (time?.zone !== 'missing') {
     return NO_FINDING;
   }
-  const inOrder = KEY_TIMES.toSorted((a, b) => Number(b === configured) - Number(a === configured));
-  for (const keyTimes of inOrder) {
+  for (const keyTimes of new Set([configured, ...KEY_TIMES])) {
     const atMs = parseKey(key, zone, keyTimes) ?? NaN;
     const { rows } = await reader.read('minute', atMs - 5 * MINUTE_MS, atMs + 5 * MINUTE_MS);
     if (rows.some((row) => row.key === key && !isZero(row.counts))) {

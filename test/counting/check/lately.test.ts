@@ -29,7 +29,7 @@ test('the last day and the last week are compared with the same weekdays before'
   const passes = [
     { key: 'works', daysAgo: [20, 7.5, 3, 0.5] },
     { key: 'silent for a day', daysAgo: [7.5, 3] },
-    { key: 'closed a week ago', daysAgo: [3] },
+    { key: 'closed on this weekday', daysAgo: [4, 3, 2] },
     { key: 'silent for a week', daysAgo: [20] },
     { key: 'of last month', daysAgo: [29] },
   ];
@@ -44,7 +44,7 @@ test('the last day and the last week are compared with the same weekdays before'
   });
   const options = { query, stream: 'people', zone: COPENHAGEN, nowMs: () => NOW_MS } as const;
   const { counts, silent } = await readLately(new WindowReader(options), 'branch', NOW_MS);
-  expect([...counts.values()].map(([entered]) => entered)).toEqual([200, 100, 50, 50, 0]);
+  expect([...counts.values()].map(([entered]) => entered)).toEqual([200, 100, 150, 50, 0]);
   expect(silent).toEqual([
     { time: '24 hours', keys: ['silent for a day'] },
     { time: '7 days', keys: ['silent for a week'] },
