@@ -1,5 +1,5 @@
 /** Who was missed at a poll of people, by what is usual. Pure. */
-import { countOf } from '../rows/counts.ts';
+import { countAt } from '../rows/day-counts.ts';
 import type { CountsToday } from '../rows/day-counts.ts';
 import { countWithin, GRACE_MS, lastSeen, usual, windowEnd } from './usual.ts';
 import type { SitePast, UsualPeople } from './usual.ts';
@@ -18,11 +18,11 @@ export function missedPeople(past: SitePast, today: CountsToday, expected: Usual
   const { people } = past;
   const lastMs = Math.max(lastSeen(people, today, 0), lastSeen(people, today, 1));
   const fromMs = windowEnd(people, lastMs);
-  const [entries, exits] = [[0], [1]].map((counters) =>
-    expected.people === 0 ? 0 : usual(past, people, counters, fromMs, today.atMs - GRACE_MS),
-  );
+  function usualOf(counter: 0 | 1): number {
+    return usual(past, people, [counter], fromMs, today.atMs - GRACE_MS);
+  }
   return {
-    people: Math.max(entries ?? 0, exits ?? 0),
+    people: expected.people === 0 ? 0 : Math.max(usualOf(0), usualOf(1)),
     earlierEntries: missedEarlier(past, today, 0),
     earlierExits: missedEarlier(past, today, 1),
   };
@@ -34,26 +34,24 @@ export function missedPeople(past: SitePast, today: CountsToday, expected: Usual
  */
 function missedEarlier(past: SitePast, { counts, endMs }: CountsToday, counter: 0 | 1): number {
   const { day, stepMs, first } = counts;
-  const [own = [], other = []] = [counts.counts[counter], counts.counts[1 - counter]];
+  const end = Math.ceil((endMs - day.startMs) / stepMs);
   let [fromMs, otherMs, others, most] = [day.startMs, day.startMs, 0, 0];
-  for (let i = 0; i < own.length; i += 1) {
-    const atMs = day.startMs + (first + i) * stepMs;
-    if (atMs >= endMs) {
-      break;
-    }
-    if (countOf(own, i) > 0) {
+  for (let step = first; step < end; step += 1) {
+    const atMs = day.startMs + step * stepMs;
+    if (countAt(counts, counter, step) > 0) {
       const spanEndMs = otherMs - GRACE_MS;
       if (fromMs < spanEndMs && others > most) {
         const missed = usual(past, past.people, [counter], fromMs, spanEndMs);
-        const came = countWithin(counts, 1 - counter, fromMs, spanEndMs);
-        most = Math.max(most, Math.min(came, missed));
+        const inSpan = countWithin(counts, 1 - counter, fromMs, spanEndMs);
+        most = Math.max(most, Math.min(inSpan, missed));
       }
       fromMs = windowEnd(past.people, atMs);
       others = 0;
     }
-    if (countOf(other, i) > 0) {
+    const came = countAt(counts, 1 - counter, step);
+    if (came > 0) {
       otherMs = atMs;
-      others += countOf(other, i);
+      others += came;
     }
   }
   return most;

@@ -113,13 +113,17 @@ export function updateDays(
   const days = [...kept, ...counted].toSorted((a, b) => a.day.startMs - b.day.startMs);
   const lastSeenMs = (counted[0]?.counts ?? before.sums).map((_, counter) => {
     const seenMs = before.lastSeenMs[counter];
-    const isKept = seenMs !== undefined && kept.some(({ day }) => contains(day, seenMs));
+    const isKept = kept.some(({ day }) => contains(day, seenMs ?? NaN));
     // The days that are kept have no minutes.
-    const newest = [newestIn(counted, counter), isKept ? seenMs : newestIn(kept, counter)];
-    return newest.reduce((a, b) => (a === undefined || (b !== undefined && b > a) ? b : a));
+    return newestOf([newestIn(counted, counter), isKept ? seenMs : newestIn(kept, counter)]);
   });
   const weekday = weekdayOf(calendar, today);
   return { ...before, today, weekday, lastSeenMs, ...pack(days, windowMs) };
+}
+
+function newestOf(instants: readonly (number | undefined)[]): number | undefined {
+  const known = instants.filter((atMs) => atMs !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
 }
 
 /** Returns the start of the newest step of successive days in which a counter counted anybody. */
@@ -165,10 +169,8 @@ export function lastSeenAt(
 ): number | undefined {
   const { startMs, endMs } = calendar.dayAt(nowMs);
   const span = { startMs: startMs - HISTORY_DAYS * DAY_MS, endMs };
-  const seenMs = [todayMs, ...(past?.lastSeenMs ?? [])]
-    .filter((atMs) => atMs !== undefined)
-    .filter((atMs) => contains(span, atMs));
-  return seenMs.length === 0 ? undefined : Math.max(...seenMs);
+  const seenMs = [todayMs, ...(past?.lastSeenMs ?? [])];
+  return newestOf(seenMs.filter((atMs) => contains(span, atMs ?? NaN)));
 }
 
 /** Returns the days, oldest first. */

@@ -109,13 +109,10 @@ export function enteredLastHour(
   if (startMinute < 0 && past?.today.startMs !== startMs) {
     return undefined;
   }
-  let sum = 0;
+  const fromQuarter = QUARTERS_PER_DAY + startMinute / MINUTES_PER_QUARTER;
+  let sum = past === undefined ? 0 : sumWithin(past, 1, 0, fromQuarter, QUARTERS_PER_DAY);
   for (let minute = Math.max(0, startMinute); minute < endMinute; minute += 1) {
     sum += Math.max(0, countInMinute(counts, 0, minute));
-  }
-  if (past !== undefined && startMinute < 0) {
-    const fromQuarter = QUARTERS_PER_DAY + startMinute / MINUTES_PER_QUARTER;
-    sum += sumWithin(past, 1, 0, fromQuarter, QUARTERS_PER_DAY);
   }
   return Math.round(sum);
 }

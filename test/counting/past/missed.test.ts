@@ -5,8 +5,11 @@ import type { Missed } from '../../../src/counting/past/missed.ts';
 import { usualPeople } from '../../../src/counting/past/usual.ts';
 import { at, countsAt, pastOf, TODAY } from './fixture.ts';
 
-function missedAt(time: string, counts: Readonly<Record<string, readonly number[]>>): Missed {
-  const past = pastOf();
+function missedAt(
+  time: string,
+  counts: Readonly<Record<string, readonly number[]>>,
+  past = pastOf(),
+): Missed {
   const today = { ...countsAt(time, counts), endMs: at(`${TODAY}T${time}`) };
   return missedPeople(past, today, usualPeople(past, today));
 }
@@ -17,6 +20,8 @@ test.each([
 ])('since the last %s, the direction with more usual counts was missed', (_, counts) => {
   // From 10:15 to an hour before the poll.
   expect(missedAt('12:00', counts).people).toBeCloseTo(3 * 4, 9);
+  const moreExits = pastOf({ counts: () => [3, 5] });
+  expect(missedAt('12:00', counts, moreExits).people).toBeCloseTo(3 * 5, 9);
 });
 
 test('nobody was missed within an hour', () => {
