@@ -38,7 +38,7 @@ export class CountedStream {
   /** Replaces the state after a poll, and updates the high-water marks (rule 7). Returns whether it has new counts. */
   polled(state: StreamState, nowMs: number): boolean {
     const { snapshot } = state;
-    const hasCounts = snapshot !== undefined && snapshot !== this.#state.snapshot;
+    const hasCounts = snapshot !== this.#state.snapshot;
     this.#state = state;
     if (snapshot === undefined) {
       return false;

@@ -127,11 +127,11 @@ export class BranchSites {
   }
 
   /** Shows a state of the past, at the end of its windows, and learns from the days before it. */
-  replay(state: BranchState): void {
+  replay(state: BranchState & { readonly today: BranchDay }): void {
     this.#state = state;
     this.#addSites();
     while (this.learn());
-    const atMs = state.today === undefined ? NaN : endMsOf(state.today);
+    const atMs = endMsOf(state.today);
     this.#show({ atMs, endMs: atMs });
   }
 
@@ -154,12 +154,11 @@ export class BranchSites {
   /**
    * Returns the values of the branches that are configured or counted, in the order of their keys.
    *
-   * @param customer by default no login is known, and its polls bring new counts
    * @param silences what {@link Site.silencesOf} returns, by branch; by default there are no devices
    */
   metricsAt(
     nowMs: number,
-    customer: Pick<Surroundings, 'isCurrent' | 'loginMs'> = { isCurrent: true, loginMs: undefined },
+    customer: Pick<Surroundings, 'isCurrent' | 'loginMs'>,
     silences?: ReadonlyMap<string | null, Silences | undefined>,
   ): readonly BranchMetrics[] {
     const { startMs } = this.#calendar.dayAt(nowMs);
@@ -213,11 +212,11 @@ export class BranchSites {
   }
 
   #fold(): void {
-    const { past, pasts } = this.#state;
+    const { pasts } = this.#state;
     const learned = new Map(
       [...this.#sites].flatMap(([key, { days }]) => (days.known ? [[key, days.known]] : [])),
     );
-    if (past.some(hasWindows) || [...learned].some(([key, known]) => known !== pasts.get(key))) {
+    if ([...learned].some(([key, known]) => known !== pasts.get(key))) {
       this.#state = fold(this.#state, learned);
       this.#sites.forEach((site) => this.#learned.set(site, this.#state.past));
       this.#addSites();

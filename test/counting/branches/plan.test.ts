@@ -70,7 +70,10 @@ describe('today', () => {
     await branches.pollUntil(at(12));
     expect(branches.requests).toEqual([]);
     expect(branches.sumsToday(NORTH)).toEqual([0, 0]);
+    expect(branches.today(NORTH)?.lastSeenMs).toBeUndefined();
     expect(isPastKnown(branches.state)).toBe(true);
+    expect(isPastKnown({ ...branches.state, today: undefined })).toBe(false);
+    expect(isPastKnown({ ...branches.state, past: [] })).toBe(false);
   });
 
   test('is unknown before the first poll, and at counts of another day', async () => {
@@ -95,8 +98,11 @@ describe('today', () => {
     branches.state = update(branches.state, branches.calendar, branches.customer());
     const window = plan(branches.state, branches.customer());
     expect(window).toMatchObject({ toMs: at(10, 15) });
-    await branches.poll();
     const table = new Map([[NORTH, [9, 9]]]);
+    // A poll with the same counts changes nothing.
+    const polled = update(branches.state, branches.calendar, branches.customer());
+    expect(window && decide(polled, window, table).today?.sums).toHaveLength(25);
+    await branches.poll();
     expect(window && decide(branches.state, window, table)).toEqual(branches.state);
     expect(now && decide(NO_BRANCHES, now, table)).toEqual({ ...NO_BRANCHES, keys: [NORTH] });
     const { today, past } = branches.state;
@@ -255,6 +261,25 @@ describe('the days before', () => {
     expect(quarters).toEqual([[36, 37, 38, 39].map((quarter) => [quarter, 1, 1]), [[37, 4, 4]]]);
   });
 
+  test('are by hour, too, where no window of the day was known', async () => {
+    const branches = new BranchFixture(at(10));
+    branches.record(NORTH, at(4, 1), [1, 0]);
+    await branches.poll(0);
+    branches.nowMs += DAY_MS;
+    await branches.poll();
+    expect(branches.requests).toMatchObject([{ to: '2026-11-18T05:00:00+01:00' }]);
+  });
+
+  test('are read again when the clock was set back to one of them', async () => {
+    const branches = await morning();
+    const { nowMs } = branches;
+    const windows = branches.windows(NORTH);
+    await branches.pollUntil(nowMs + DAY_MS, HOUR_MS);
+    branches.nowMs = nowMs;
+    await branches.poll();
+    expect(branches.windows(NORTH)).toEqual(windows);
+  });
+
   test.each([
     ['25', '2026-10-25T12:00:00+01:00', 25],
     ['23', '2026-03-29T12:00:00+02:00', 23],
@@ -317,18 +342,26 @@ test('a service that forces another aggregation leaves the branches unknown', as
   expect(branches.windows(NORTH)).toEqual([[24, 4, 0]]);
 });
 
-test('an empty response is requested again', async () => {
-  const branches = await morning();
-  branches.record(NORTH, at(11, 41), [1, 0]);
-  await branches.pollUntil(at(11, 49));
-  let requests = 0;
-  branches.change = (response) => {
-    requests += 1;
-    return requests === 1 ? { ...response, rows: [] } : response;
+test.each([
+  ['is empty', []],
+  ['has less than the one before, if not than the customer', [{ key: NORTH, counts: [1, 0] }]],
+])('a response that %s is requested again', async (_, less) => {
+  const branches = new BranchFixture(at(10, 18));
+  branches.record(NORTH, at(10, 3), [1, 0]);
+  let isLess = false;
+  branches.change = ({ rows, ...response }) => {
+    // The customer has no counts of SOUTH.
+    const all = [...rows, { key: SOUTH, counts: [4, 0] }];
+    const changed = { ...response, rows: isLess ? less : all };
+    isLess = false;
+    return changed;
   };
-  await branches.pollUntil(at(11, 50));
-  expect(requests).toBe(2);
-  expect(branches.windows(NORTH).at(-1)).toEqual([30, 1, 0]);
+  await branches.pollUntil(at(10, 34));
+  isLess = true;
+  branches.requests = [];
+  await branches.pollUntil(at(10, 35));
+  expect(branches.requests).toHaveLength(2);
+  expect(branches.sumsToday(SOUTH)).toEqual([4, 0]);
 });
 
 test('where the service lists fewer people than it counts, no window is copied after them', async () => {

@@ -1,11 +1,11 @@
 /** Which branches of a customer there are, and what they say after each response. */
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS } from '../../../src/base/duration.ts';
-import { unknownDay, WINDOW_MS } from '../../../src/counting/branches/day.ts';
+import { hasWindows, unknownDay, WINDOW_MS } from '../../../src/counting/branches/day.ts';
 import { NO_BRANCHES } from '../../../src/counting/branches/plan.ts';
 import { BranchSites } from '../../../src/counting/branches/sites.ts';
 import { parseOpeningHours } from '../../../src/counting/calendar/opening-hours.ts';
-import type { SiteDescription } from '../../../src/counting/customer-metrics.ts';
+import type { BranchMetrics, SiteDescription } from '../../../src/counting/customer-metrics.ts';
 import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
 import { createPast } from '../../../src/counting/past/past.ts';
 import { CALENDAR, COPENHAGEN } from '../../support/owner.ts';
@@ -47,13 +47,17 @@ class SitesFixture extends BranchFixture {
     return this.requests.length - sent;
   }
 
+  /** Returns their values while polls bring new counts, and no login is known. */
+  metrics(atMs = this.nowMs): readonly BranchMetrics[] {
+    return this.sites.metricsAt(atMs, { isCurrent: true, loginMs: undefined });
+  }
+
   get keys(): readonly string[] {
-    return this.sites.metricsAt(this.nowMs).map(({ key }) => key);
+    return this.metrics().map(({ key }) => key);
   }
 
   get occupancy(): Readonly<Record<string, number | undefined>> {
-    const metrics = this.sites.metricsAt(this.nowMs);
-    return Object.fromEntries(metrics.map(({ key, occupancy }) => [key, occupancy]));
+    return Object.fromEntries(this.metrics().map(({ key, occupancy }) => [key, occupancy]));
   }
 
   /** Returns configured branches whose ids are the first numbers. */
@@ -82,6 +86,10 @@ describe('the branches', () => {
     branches.count();
     await branches.read();
     expect(branches.occupancy).toEqual({ [NORTH]: 1, [SOUTH]: 3 });
+    expect([...branches.sites.names]).toEqual([
+      [NORTH, NORTH],
+      [SOUTH, SOUTH],
+    ]);
   });
 
   test('are those of the stored windows, before the first poll', async () => {
@@ -120,12 +128,13 @@ describe('the branches', () => {
     const branches = new SitesFixture(configured, at(11, 10));
     branches.record(NORTH, at(12, 0, HISTORY_DAYS), [1, 1]);
     branches.record(SOUTH, at(10, 3), [1, 0]);
-    branches.count();
-    await branches.read();
-    expect(branches.keys).toEqual([NORTH, SOUTH]);
-    branches.nowMs += DAY_MS;
-    branches.count();
-    expect(branches.keys).toEqual(expected);
+    for (const keys of [[NORTH, SOUTH], expected]) {
+      branches.count();
+      await branches.read();
+      branches.sites.learn();
+      expect(branches.keys).toEqual(keys);
+      branches.nowMs += DAY_MS;
+    }
   });
 
   test('are a thousand, first those that are configured', () => {
@@ -144,9 +153,7 @@ describe('settings', () => {
     branches.record('constructor', at(10, 16), [1, 0]);
     branches.count();
     await branches.read();
-    const capacities = branches.sites
-      .metricsAt(branches.nowMs)
-      .map(({ key, capacity }) => [key, capacity]);
+    const capacities = branches.metrics().map(({ key, capacity }) => [key, capacity]);
     expect(capacities).toEqual([
       [NORTH, 80],
       ['constructor', undefined],
@@ -161,7 +168,7 @@ describe('settings', () => {
     await branches.read();
     const configured = { [SOUTH]: { ...OTHERS, capacity: 60 }, 400: OTHERS };
     branches.sites.setDescriptions({ configured, others: { ...OTHERS, capacity: 7 } });
-    const metrics = branches.sites.metricsAt(branches.nowMs);
+    const metrics = branches.metrics();
     expect(metrics.map(({ key, capacity, occupancy }) => [key, capacity, occupancy])).toEqual([
       [NORTH, 7, 4],
       [SOUTH, 60, 2],
@@ -204,6 +211,7 @@ describe('values', () => {
     branches.sites.counted({ ...branches.customer(), past: undefined });
     expect(await branches.read()).toBe(1);
     expect(branches.occupancy).toEqual({ [NORTH]: 5 });
+    expect(branches.sites.learn()).toBe(false);
     expect(branches.sites.isWaiting).toBe(false);
     branches.count();
     expect(branches.sites.isWaiting).toBe(true);
@@ -246,6 +254,21 @@ test('a branch counts nobody where another one does, unless the polls of their c
     { key: SOUTH, problems: [], isTrusted: false },
   ]);
   expect(branches.sites.problems).toEqual([[NORTH, [silent]]]);
+  const restarted = new SitesFixture({ [NORTH]: OTHERS, [SOUTH]: OTHERS });
+  expect(restarted.sites.problems).toEqual([]);
+  restarted.sites.restoreProblems(new Map(branches.sites.problems));
+  expect(restarted.sites.problems).toEqual([[NORTH, [silent]]]);
+});
+
+test('a day that is replayed is shown at the end of its windows', async () => {
+  const { day, sites } = await counted();
+  const { today = unknownDay(day, WINDOW_MS), ...state } = sites.state;
+  const replayed = new SitesFixture();
+  replayed.sites.replay({ ...state, now: undefined, today });
+  expect(replayed.metrics(at(13, 45))).toMatchObject([
+    { key: NORTH, occupancy: 0, enteredHour: 12, isTrusted: true, usual: { entriesToday: 41 } },
+    { key: SOUTH },
+  ]);
 });
 
 describe('a silent door', () => {
@@ -332,13 +355,36 @@ describe('the days before', () => {
     branches.record(NORTH, at(12, 50, 1), [5, 5]);
     branches.count();
     await branches.read();
-    expect(branches.sites.metricsAt(branches.nowMs)[0]?.lastSeenMs).toBeUndefined();
+    expect(branches.metrics()[0]?.lastSeenMs).toBeUndefined();
     branches.sites.learn();
-    expect(branches.sites.metricsAt(branches.nowMs)[0]?.lastSeenMs).toBe(at(12, 45, 1));
+    expect(branches.metrics()[0]?.lastSeenMs).toBe(at(12, 45, 1));
+    branches.count();
+    expect(branches.sites.isWaiting).toBe(false);
     branches.nowMs += DAY_MS;
     branches.count();
     expect(branches.sites.isWaiting).toBe(true);
     branches.sites.learn();
     expect(branches.sites.isWaiting).toBe(false);
+  });
+
+  test('are in the past of each branch in place of their windows, also of one that a reload adds', async () => {
+    const branches = new SitesFixture({ [NORTH]: OTHERS });
+    branches.record(NORTH, at(12, 50, 1), [5, 5]);
+    branches.count();
+    await branches.read();
+    const { sites } = branches;
+    sites.learn();
+    expect(sites.state.past.some(hasWindows)).toBe(false);
+    expect([...sites.state.pasts.keys()]).toEqual([NORTH]);
+    const restarted = new SitesFixture({ [NORTH]: OTHERS });
+    restarted.sites.restore(sites.state);
+    restarted.sites.counted(branches.customer());
+    restarted.sites.learn();
+    // Nothing is stored again.
+    expect(restarted.sites.state.pasts).toBe(sites.state.pasts);
+    sites.setDescriptions({ configured: { [NORTH]: OTHERS, [SOUTH]: OTHERS }, others: OTHERS });
+    sites.learn();
+    expect([...sites.state.pasts.keys()]).toEqual([NORTH, SOUTH]);
+    expect(sites.isWaiting).toBe(false);
   });
 });
