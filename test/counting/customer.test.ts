@@ -93,12 +93,41 @@ test('has problems at any instant, also before the last one that was asked for',
   const customer = customerNamed('riverside');
   customer.pollSucceeded('people', { state: INITIAL_STATE, result: 'accepted' }, NOW_MS);
   customer.pollFailed('people', 'status 503', NOW_MS + 1);
-  const failing = [4, 6, 4].map((minutes) => customer.problemsAt(NOW_MS + minutes * MINUTE_MS));
+  const failing = [4, 5, 4].map((minutes) => customer.problemsAt(NOW_MS + minutes * MINUTE_MS));
   expect(failing.map((problems) => problems.map(({ kind }) => kind))).toEqual([
     [],
     ['polls_failing'],
     [],
   ]);
+});
+
+test('has failing polls of its branches as a problem after five of their intervals', () => {
+  const customer = customerNamed('riverside');
+  customer.breakdowns.configure(['branch']);
+  customer.pollFailed('branch', 'status 503', NOW_MS);
+  function failsAfter(minutes: number): readonly boolean[] {
+    return [minutes * MINUTE_MS - 1, minutes * MINUTE_MS].map((ms) =>
+      customer.metricsAt(NOW_MS + ms).problems.some(({ kind }) => kind === 'polls_failing'),
+    );
+  }
+  expect(failsAfter(25)).toEqual([false, true]);
+  customer.setIntervals({ intervalMs: MINUTE_MS, breakdownIntervalMs: 10 * MINUTE_MS });
+  expect(failsAfter(50)).toEqual([false, true]);
+});
+
+test('goes on with problems that were stored until all streams were polled, whatever is accepted meanwhile', () => {
+  const customer = customerNamed('riverside', undefined, { streams: ['people', 'logins'] });
+  const stored = new Map([[null, [{ kind: 'polls_failing', sinceMs: 1 } as const]]]);
+  customer.restoreProblems(stored);
+  customer.pollSucceeded('logins', { state: INITIAL_STATE, result: 'accepted' }, NOW_MS);
+  customer.credentialsChecked(true, NOW_MS);
+  expect(customer.metricsAt(NOW_MS).problems).toEqual([]);
+  expect(customer.rememberedProblems).toEqual(stored);
+  customer.pollFailed('people', 'status 503', NOW_MS);
+  expect(customer.problemsAt(NOW_MS)).toEqual(stored.get(null));
+  customer.pollSucceeded('people', { state: INITIAL_STATE, result: 'accepted' }, NOW_MS);
+  expect(customer.problemsAt(NOW_MS)).toEqual([]);
+  expect(customer.rememberedProblems.size).toBe(0);
 });
 
 test('is open by its opening hours at any instant, or it is not known', () => {
@@ -143,10 +172,10 @@ test.each([
 
 test('has no totals to compare with if the mark of one counter is missing', () => {
   const marks = new HighWaterMarks();
-  const customer = customerNamed('riverside', marks, { owner: OWNER });
-  marks.update(OWNER, 'people_exited', NOVEMBER, 7, NOW_MS - 1);
+  const customer = customerNamed('riverside', marks);
+  marks.update(customer.owner, 'people_exited', NOVEMBER, 7, NOW_MS - 1);
   expect(customer.streamOf('people').marksOf(NOVEMBER)).toBeUndefined();
-  marks.update(OWNER, 'people_entered', NOVEMBER, 9, NOW_MS);
+  marks.update(customer.owner, 'people_entered', NOVEMBER, 9, NOW_MS);
   expect(customer.streamOf('people').marksOf(NOVEMBER)).toEqual({ totals: [9, 7], atMs: NOW_MS });
 });
 
@@ -263,6 +292,21 @@ describe('a customer that is polled by branch', () => {
     expect(customer.branchNames.size).toBe(0);
   });
 
+  test('remembers the problems of its branches in place of those of all together', () => {
+    const description = describedAs({ 101: SITE });
+    const customer = customerNamed('riverside', undefined, { description });
+    const problems = [{ kind: 'nobody_counted', sinceMs: 1 } as const];
+    customer.restoreProblems(
+      new Map<string | null, typeof problems>([
+        [null, problems],
+        ['101', problems],
+      ]),
+    );
+    expect([...customer.rememberedProblems]).toEqual([['101', problems]]);
+    customer.setDescription(ESTIMATED);
+    expect([...customer.rememberedProblems]).toEqual([[null, problems]]);
+  });
+
   test('has no buildings if its people are not polled', () => {
     const description = describedAs({ 101: SITE });
     const customer = customerNamed('riverside', undefined, { streams: ['logins'], description });
@@ -287,7 +331,7 @@ describe('a customer that is polled by branch', () => {
     }
     await people.poll();
     // A reload: the counts of the last poll are known already.
-    customer.setDescription(describedAs({ [BRANCH]: SITE }));
+    customer.setDescription(describedAs({ [BRANCH]: { ...SITE, capacity: 4 } }));
     expect(await readWindows()).toEqual([true, false]);
     const counters = { people_entered: { today: 2 }, people_exited: { today: 1 } };
     expect(people.metrics().branches).toMatchObject([{ key: BRANCH, occupancy: 1, counters }]);
@@ -302,7 +346,9 @@ describe('a customer that is polled by branch', () => {
     people.record(people.nowMs - HOUR_MS, [4, 0]);
     await people.poll();
     expect(await readWindows()).toEqual([true, false]);
-    expect(people.metrics().branches).toMatchObject([{ occupancy: 5 }]);
+    expect(people.metrics()).toMatchObject({ branches: [{ occupancy: 5 }], problems: [] });
+    const kinds = customer.problemsAt(people.nowMs).map(({ kind }) => kind);
+    expect(kinds).toEqual(['counts_delayed', 'over_capacity']);
     // A new day. A record of the day before that comes late is in its history alone.
     const lateMs = people.nowMs + MINUTE_MS;
     people.record(people.nowMs - 3 * HOUR_MS, [1, 0], { arrivesMs: lateMs });

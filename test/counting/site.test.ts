@@ -187,12 +187,14 @@ describe('missed logins', () => {
     Array.from({ length: 32 }, (_, quarter) => [240 + quarter * 15, [1]]),
   );
 
+  const COUNTED = { people: { 300: [90, 0], 479: [1, 0] }, logins: { 240: [1] } };
+
   function polled(): Customer {
     const library = customer(['people', 'logins']);
     library.pastRead('people', historyBefore(TODAY));
     library.pastRead('logins', historyBefore(TODAY, LOGINS));
-    poll(library, 480, { 300: [90, 0], 479: [1, 0] });
-    poll(library, 480, { 240: [1] }, { stream: 'logins' });
+    poll(library, 480, COUNTED.people);
+    poll(library, 480, COUNTED.logins, { stream: 'logins' });
     return library;
   }
   function loginsAt(of: Customer, minute: number): number | undefined {
@@ -212,6 +214,24 @@ describe('missed logins', () => {
     expect(loginsAt(library, 480)).toBeUndefined();
     library.pastRead(second, histories[second]);
     expect(loginsAt(library, 480)).toBeCloseTo((479 - 60 - 255) / 15, 9);
+  });
+
+  test('are known for 15 minutes after the older poll', () => {
+    expect(loginsAt(polled(), 495)).toBeDefined();
+    for (const stream of ['people', 'logins'] as const) {
+      const library = polled();
+      poll(library, 490, COUNTED[stream], { stream });
+      expect(loginsAt(library, 495.001)).toBeUndefined();
+    }
+  });
+
+  test('follow new opening hours at once', () => {
+    const library = polled();
+    const openingHours = parseOpeningHours('Mo-Su 10:00-20:00', undefined);
+    library.setDescription({ ...UNESTIMATED, openingHours });
+    expect(loginsAt(library, 480)).toBeUndefined();
+    library.setDescription(UNESTIMATED);
+    expect(loginsAt(library, 480)).toBeDefined();
   });
 
   test('are unknown while the keys of a stream cannot be parsed', () => {
@@ -235,6 +255,24 @@ describe('missed logins', () => {
     const share = (27 * 32 + 1) / (27 * 160 + 91);
     expect(loginsAt(library, 24 * 60)).toBeCloseTo(share * 92, 9);
   });
+});
+
+test('minutes that cannot be read are a problem since the first poll in a row without them', () => {
+  const library = customer(['people', 'logins']);
+  const polls = [
+    ['people', undefined, 0],
+    ['people', undefined, 0],
+    ['people', {}, undefined],
+    ['logins', undefined, 3],
+  ] as const;
+  const since = polls.map(([stream, minutes], minute) => {
+    poll(library, minute, minutes, { stream });
+    const { problems } = library.metricsAt(TODAY.startMs + minute * MINUTE_MS);
+    return problems.map(({ kind, sinceMs }) => [kind, (sinceMs - TODAY.startMs) / MINUTE_MS]);
+  });
+  expect(since).toEqual(
+    polls.map(([, , minute]) => (minute === undefined ? [] : [['minutes_unreadable', minute]])),
+  );
 });
 
 describe('the occupancy of today', () => {
@@ -261,6 +299,8 @@ test('counts are late when a poll adds people of more than an hour ago, and thos
     [110, { 10: [1, 0] }],
     [120, { 10: [1, 1] }],
     [130, { 10: [1, 1], 125: [1, 0] }],
+    // Of the minutes before the day starts.
+    [190, { 10: [1, 1], 125: [1, 0], '-5': [2, 0] }],
     [100, { 10: [9, 0] }, TOMORROW],
   ];
   const late = polls.map(([minute, minutes, day = TODAY]) => {
@@ -268,7 +308,7 @@ test('counts are late when a poll adds people of more than an hour ago, and thos
     const { problems } = library.metricsAt(day.startMs + minute * MINUTE_MS);
     return problems.some(({ kind }) => kind === 'counts_delayed');
   });
-  expect(late).toEqual([false, false, true, false, false]);
+  expect(late).toEqual([false, false, true, false, true, false]);
 });
 
 test('doors learn at the first poll of a day, and again once a day of the past has changed', () => {
@@ -290,8 +330,12 @@ test('an estimate that a reload switches on is learned from the history that was
   expect(library.metricsAt(TODAY.startMs + 8 * HOUR_MS).estimate.ratio).toBeUndefined();
   library.setDescription(ESTIMATED);
   expect(library.metricsAt(TODAY.startMs + 8 * HOUR_MS).estimate.ratio).toBe(1);
-  library.setDescription(UNESTIMATED);
-  expect(library.metricsAt(TODAY.startMs + DAY_MS / 3).estimate.ratio).toBeUndefined();
+  // All branches together have none, either.
+  const branches = { configured: {}, others: ESTIMATED };
+  for (const description of [UNESTIMATED, { ...ESTIMATED, branches }]) {
+    library.setDescription(description);
+    expect(library.metricsAt(TODAY.startMs + DAY_MS / 3).estimate.ratio).toBeUndefined();
+  }
 });
 
 /** So many people in each quarter-hour between two minutes of the day. */
@@ -361,12 +405,21 @@ describe('an estimate', () => {
     expect(later?.ratio).toBeUndefined();
   });
 
-  test('is absent in a building that does not empty at night', () => {
-    const night = historyBefore(TODAY, { ...USUAL_DAY, 1430: [9, 9] });
-    const { estimate } = estimated(480, USUAL_DAY, night).metricsAt(
-      TODAY.startMs + 480 * MINUTE_MS,
-    );
-    expect(estimate).toMatchObject({ people: undefined });
+  test('has no ratio where nobody was counted', () => {
+    const library = estimated(480, {}, historyBefore(TODAY, {}));
+    const { estimate } = library.metricsAt(TODAY.startMs + 480 * MINUTE_MS);
+    expect(estimate).toMatchObject({ people: { people: 0 }, ratio: undefined });
+  });
+
+  test.each([
+    ['in a building that does not empty at night', TODAY, { ...USUAL_DAY, 1430: [9, 9] }],
+    ['after a day without a poll, until its past is read', TOMORROW, USUAL_DAY],
+  ])('is absent %s', (_, day, minutes) => {
+    const library = customer(['people'], ESTIMATED);
+    library.pastRead('people', historyBefore(TODAY, minutes));
+    poll(library, 480, USUAL_DAY, { day });
+    const { estimate } = library.metricsAt(day.startMs + 480 * MINUTE_MS);
+    expect(estimate).toEqual({ people: undefined, ratio: 1 });
   });
 });
 
@@ -423,7 +476,8 @@ describe('a building that counts nobody', () => {
   test('has a silent device by its share of the month, since the start of a day without counts', () => {
     const library = started(TODAY);
     library.breakdowns.configure(['device']);
-    poll(library, 600, passes(240, 600, [5, 5]));
+    poll(library, 600, passes(240, 600, [5, 4]));
+    expect(problemsOf(library, 600, TODAY).problems).toEqual([]);
     pollDevices(library, 600, { front: 80, side: 20 }, { front: 120 });
     const { problems, missed, isTrusted, breakdowns } = problemsOf(library, 600, TODAY);
     // A fifth of the 120 who came in.
@@ -433,6 +487,18 @@ describe('a building that counts nobody', () => {
       { lastSeenMs: TODAY.startMs + 600 * MINUTE_MS, missed: 0 },
       { lastSeenMs: TODAY.startMs, missed: 24 },
     ]);
+  });
+
+  test('does not know what its devices missed before its past is read, or while keys cannot be parsed', () => {
+    const library = customer();
+    library.breakdowns.configure(['device']);
+    pollDevices(library, 600, { front: 80 });
+    for (const minutes of [{}, undefined]) {
+      poll(library, 600, minutes);
+      const { breakdowns } = problemsOf(library, 600, TODAY);
+      expect(breakdowns.device?.keys[0]?.device?.missed).toBeUndefined();
+      library.pastRead('people', historyBefore(TODAY));
+    }
   });
 
   test('has no silent device after a day that ended soon after its last count', () => {
@@ -569,9 +635,21 @@ describe('what is inside now', () => {
     const { inside, estimate } = library.metricsAt(nowMs);
     expect(inside).toBe(Math.round(estimate.people?.people ?? NaN));
     expect(inside).not.toBe(26);
-    expect(library.metricsAt(nowMs + 16 * MINUTE_MS).inside).toBeUndefined();
     expect(insideWith('Mo-Su 08:00-11:00').inside).toBe(0);
   });
+
+  test.each([undefined, 'Mo-Su 08:00-11:00'])(
+    'is unknown after 15 minutes, and while polls fail: %s',
+    (hours) => {
+      const openingHours = hours === undefined ? undefined : parseOpeningHours(hours, undefined);
+      const library = customer(['people'], { ...UNESTIMATED, openingHours });
+      poll(library, 480, MINUTES);
+      const nowMs = TODAY.startMs + 480 * MINUTE_MS;
+      expect(library.metricsAt(nowMs + 16 * MINUTE_MS).inside).toBeUndefined();
+      library.pollFailed('people', 'status 503', nowMs + 1);
+      expect(library.metricsAt(nowMs + 5 * MINUTE_MS).inside).toBeUndefined();
+    },
+  );
 
   test('is above the capacity since the minute from which on it has been', () => {
     const above = [{ kind: 'over_capacity', sinceMs: TODAY.startMs + 250 * MINUTE_MS }];
@@ -592,6 +670,23 @@ describe('what is inside now', () => {
     expect(library.metricsAt(nowMs).problems).toHaveLength(1);
     library.setDescription({ ...UNESTIMATED, capacity: 26 });
     expect(library.metricsAt(nowMs).problems).toEqual([]);
+    // Nor are all branches together.
+    const branches = { configured: {}, others: UNESTIMATED };
+    library.setDescription({ ...UNESTIMATED, capacity: 25, branches });
+    expect(library.metricsAt(nowMs).problems).toEqual([]);
+  });
+
+  test('is compared with the capacity by the estimate, where there is one', () => {
+    const library = customer(['people'], { ...ESTIMATED, capacity: 25 });
+    poll(library, 480, MINUTES);
+    function kinds() {
+      const { problems } = library.metricsAt(TODAY.startMs + 480 * MINUTE_MS);
+      return problems.map(({ kind }) => kind);
+    }
+    expect(kinds()).toEqual(['over_capacity']);
+    library.pastRead('people', historyBefore(TODAY, passes(240, 720, [10, 9])));
+    poll(library, 480, MINUTES);
+    expect(kinds()).not.toContain('over_capacity');
   });
 });
 
