@@ -38,34 +38,31 @@ export class CountedStream {
   /** Replaces the state after a poll, and updates the high-water marks (rule 7). Returns whether it has new counts. */
   polled(state: StreamState, nowMs: number): boolean {
     const { snapshot } = state;
-    const hasCounts = snapshot !== this.#state.snapshot;
+    const isNew = snapshot !== this.#state.snapshot;
     this.#state = state;
-    if (snapshot === undefined) {
-      return false;
-    }
-    COUNTERS[this.name].forEach((counter, i) => {
-      const total = countOf(snapshot.totals, i);
-      this.#marks.update(this.#owner, counter, snapshot.period, total, nowMs);
-    });
-    if (hasCounts) {
+    if (snapshot !== undefined) {
+      COUNTERS[this.name].forEach((counter, i) => {
+        const total = countOf(snapshot.totals, i);
+        this.#marks.update(this.#owner, counter, snapshot.period, total, nowMs);
+      });
       this.#unreadableMs = snapshot.minutes ? undefined : (this.#unreadableMs ?? snapshot.atMs);
       this.days.counted(snapshot);
     }
-    return hasCounts;
+    return isNew;
   }
 
   /** Returns the high-water marks of its counters of the newest period that has begun. */
   marksAt(nowMs: number): readonly Mark[] {
-    return COUNTERS[this.name]
-      .map((counter) => this.#marks.get(this.#owner, counter, nowMs))
-      .filter((mark) => mark !== undefined);
+    return COUNTERS[this.name].flatMap(
+      (counter) => this.#marks.get(this.#owner, counter, nowMs) ?? [],
+    );
   }
 
   /** Returns the high-water marks of a period; undefined unless every counter has one. */
   marksOf({ startMs }: Pick<CountingPeriod, 'startMs'>): AcceptedTotals | undefined {
-    const marks = COUNTERS[this.name]
-      .map((counter) => this.#marks.ofPeriod(this.#owner, counter, startMs))
-      .filter((mark) => mark !== undefined);
+    const marks = COUNTERS[this.name].flatMap(
+      (counter) => this.#marks.ofPeriod(this.#owner, counter, startMs) ?? [],
+    );
     return marks.length < COUNTERS[this.name].length
       ? undefined
       : {

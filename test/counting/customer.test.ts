@@ -70,12 +70,13 @@ test('has valid credentials or refused ones after the first response of the serv
   }
 });
 
-test('has refused credentials as a problem since the first refusal, until they are accepted', () => {
+test('has refused credentials as a problem since the first refusal, also over a restart, until they are accepted', () => {
   const customer = customerNamed('riverside');
+  customer.restoreProblems(new Map([[null, [{ kind: 'credentials_refused', sinceMs: 0 }]]]));
   customer.pollFailed('people', 'status 401', 0);
   const checks = [
-    [false, 1, [1]],
-    [false, 2, [1]],
+    [false, 1, [0]],
+    [false, 2, [0]],
     [true, 3, []],
     [false, 4, [4]],
     [true, 5, undefined],

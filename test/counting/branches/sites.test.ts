@@ -367,6 +367,19 @@ describe('the days before', () => {
     expect(branches.sites.isWaiting).toBe(false);
   });
 
+  test('are learned from once the day that ended is read', async () => {
+    const branches = new SitesFixture({ [NORTH]: OTHERS }, at(27, 55));
+    branches.record(NORTH, at(27, 50), [5, 5]);
+    for (let day = 0; day < 2; day += 1) {
+      branches.count();
+      expect(branches.sites.learn()).toBe(false);
+      expect(await branches.read()).toBe(1);
+      branches.sites.learn();
+      expect(branches.sites.isWaiting).toBe(false);
+      branches.nowMs += 10 * MINUTE_MS;
+    }
+  });
+
   test('are in the past of each branch in place of their windows, also of one that a reload adds', async () => {
     const branches = new SitesFixture({ [NORTH]: OTHERS });
     branches.record(NORTH, at(12, 50, 1), [5, 5]);
