@@ -147,8 +147,7 @@ export class BranchSites {
 
   /** Their names by id; the id of a branch without one. */
   get names(): ReadonlyMap<string, string> {
-    const { configured } = this.#descriptions;
-    return new Map(this.keys.map((key) => [key, configured[key]?.name ?? key]));
+    return new Map(this.keys.map((key) => [key, this.#descriptionOf(key).name ?? key]));
   }
 
   /**

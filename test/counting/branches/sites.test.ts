@@ -158,6 +158,7 @@ describe('settings', () => {
       [NORTH, 80],
       ['constructor', undefined],
     ]);
+    expect(branches.sites.names.get('constructor')).toBe('constructor');
   });
 
   test('that change keep the counts of a branch', async () => {
