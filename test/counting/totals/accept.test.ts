@@ -38,14 +38,10 @@ describe('a response without counts', () => {
 
   const EARLIER = [[2 * HOUR_MS, [5, 0]]] as const;
   test.each<[number, string, StreamOptions, 'start' | 'restart' | 'an hour later']>([
-    [3, 'start', {}, 'start'],
     [3, 'start, before which nobody came', { records: EARLIER }, 'start'],
     [2, 'restart', {}, 'restart'],
     [1, 'second baseline', {}, 'an hour later'],
-    [2, 'second baseline', {}, 'an hour later'],
-    [3, 'second baseline', {}, 'an hour later'],
     [4, 'second baseline', {}, 'an hour later'],
-    [5, 'second baseline', {}, 'an hour later'],
     [2, 'second baseline by minute', { conventions: NIGHTLY }, 'an hour later'],
   ])('to request %i of the %s is requested again', async (request, _, options, when) => {
     const people = new StreamFixture(options);
@@ -159,11 +155,6 @@ describe('an implausible increase', () => {
     ['is not 1,000', '400 1400', '400 1400'],
     ['is 1,001', '400 1401 1401 1401', '400 400 400 1401', { everyMs: MINUTE_MS / 3 }],
     ['is accepted whatever came meanwhile', '400 90000 80000 200000', '400 400 400 200000'],
-    [
-      'that is gone is forgotten',
-      '400 90000 90000 401 90000 90000 402',
-      '400 400 400 401 401 401 402',
-    ],
     ['still waits after a failed poll', '400 90000 90000 x 90000', '400 400 400 400 90000'],
     ['is accepted at the third poll', '400 90000 90000 90000 401', '400 400 400 90000 90000'],
     ['is not confirmed by lower totals', '400 90000 399 399 90000', '400 400 400 400 400'],
@@ -176,7 +167,6 @@ describe('an implausible increase', () => {
     ['is not before', '5000 10001', '5000 10001', { everyMs, startMs: dayOldMs - 1 }],
     ['is not 1,000 a minute above the mark', '100000 160000', '100000 160000', HOURLY],
     ['is more a minute above the mark', '100000 160001', '100000 -', HOURLY],
-    ['is more than twice the mark', '5000 10001', '5000 -', HOURLY],
     ['is not 1,000 a minute since the period started', '100000', '100000', { startMs }],
     ['is more since the period started', '100001 100001', '- 100001', { startMs }],
     ['is more in a new period', '100000 90000 90000 90000', '100000 - - 90000', atMonthEnd],

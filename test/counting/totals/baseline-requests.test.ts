@@ -15,13 +15,11 @@ const VERIFIED: TotalSource = { kind: 'verified', aggregation: 'day' };
 interface Served {
   readonly total: number;
   readonly today?: number;
-  /** The last minutes, if they are forced into days: as many as the whole day or more. */
-  readonly recentByDay?: number;
 }
 
 /** Returns how often a baseline requests today's minutes, after a poll in which `accepted` was today's. */
 async function requestsOfToday(
-  { total, today = 0, recentByDay }: Served,
+  { total, today = 0 }: Served,
   accepted: number | undefined,
   totalSource: TotalSource,
 ): Promise<number> {
@@ -30,12 +28,8 @@ async function requestsOfToday(
   const day = calendar.dayAt(clocks.nowMs());
   const [ofPeriod, ofToday] = [period, day].map(({ startMs }) => calendar.zone.format(startMs));
   function respond({ aggregation, from }: Requested): AggregatedResponse {
-    if (aggregation === 'day' && from === ofPeriod) {
-      return responseOf({ x: [total, 0] }, aggregation);
-    }
-    return recentByDay !== undefined && Date.parse(from) > day.startMs
-      ? responseOf({ x: [recentByDay, 0] }, 'day')
-      : responseOf({ x: [today, 0] }, aggregation);
+    const isTotal = aggregation === 'day' && from === ofPeriod;
+    return responseOf({ x: [isTotal ? total : today, 0] }, aggregation);
   }
   const acceptedDay = accepted === undefined ? calendar.dayBefore(day) : day;
   const snapshot = {
@@ -64,10 +58,7 @@ test.each<[string, number, Served, number | undefined, TotalSource]>([
   ['an empty one beside a total that is not verified', 1, { total: 40 }, 0, UNVERIFIED],
   ['an empty one beside a total of 0 that may lag', 2, { total: 0 }, 0, UNVERIFIED],
   ['an empty one beside a verified total of 0', 1, { total: 0 }, 0, VERIFIED],
-  ['the first empty one beside a verified total of 0', 1, { total: 0 }, undefined, VERIFIED],
   ['one with less than before', 2, { total: 40, today: 3 }, 5, VERIFIED],
-  ['one with as many as before', 1, { total: 40, today: 5 }, 5, VERIFIED],
-  ['less than forced minutes', 1, { total: 40, today: 5, recentByDay: 9 }, 5, VERIFIED],
 ])("of today's responses, %s is requested %d times", async (_, count, ...responses) => {
   expect(await requestsOfToday(...responses)).toBe(count);
 });

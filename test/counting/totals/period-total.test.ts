@@ -71,7 +71,6 @@ test.each([
   ['days in place of quarters', BY_QUARTER, 'day', BY_DAY],
   ['days in place of minutes', BY_MINUTE, 'day', BY_DAY],
   ['minutes in place of days', VERIFIED, 'minute', VERIFIED],
-  ['another aggregation', VERIFIED, 'week', VERIFIED],
 ])('a response by %s', (_, requested, aggregation, source) => {
   expect(answeredSource(requested, aggregation)).toEqual(source);
 });
@@ -85,10 +84,8 @@ test.each([
 
 test.each<[string, number, number, number, boolean]>([
   ['as many', 100, 100, 0, true],
-  ['more', 163, 100, 0, true],
   ['more than twice as many', 201, 100, 0, true],
   ['twice as many', 200, 100, 0, false],
-  ['twice as many, and who came meanwhile', 202, 100, 2, false],
   ['more than who came meanwhile', 203, 100, 2, true],
   ['twice as few', 38, 19, 0, true],
   ['fewer by a tenth', 90, 100, 0, true],
