@@ -133,16 +133,4 @@ describe('the windows of branches', () => {
     const warning = { msg: 'branches unavailable', customer: 'a', error: 'status 503' };
     expect(fixture.lines).toMatchObject([warning, warning]);
   });
-
-  test('are requested no more once the customer is gone', async () => {
-    await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 7 * HOUR_MS });
-    const { polled, requests } = polledByBranch(fixture);
-    fixture.start([polled]);
-    await fixture.clock.advance(MINUTE_MS);
-    expect(requests.length).toBeGreaterThan(30);
-    fixture.scheduler.setCustomers([]);
-    requests.length = 0;
-    await fixture.clock.advance(MINUTE_MS);
-    expect(requests).toEqual([]);
-  });
 });

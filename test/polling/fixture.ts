@@ -9,11 +9,12 @@ import type {
 } from '../../src/base/model.ts';
 import { LogLimiter } from '../../src/base/log-limiter.ts';
 import type { PollJob } from '../../src/polling/job.ts';
-import type { PolledCustomer, Scheduler, SchedulerOptions } from '../../src/polling/scheduler.ts';
+import { Scheduler } from '../../src/polling/scheduler.ts';
+import type { PolledCustomer, SchedulerOptions } from '../../src/polling/scheduler.ts';
 import type { PollingClient } from '../../src/service/types.ts';
 import { captureLog } from '../support/captured-log.ts';
 import type { Line } from '../support/captured-log.ts';
-import { customerNamed, schedulerOn } from '../support/polled.ts';
+import { customerNamed } from '../support/polled.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
 export const MINUTE_MS = 60_000;
@@ -65,9 +66,15 @@ export class SchedulerFixture implements AsyncDisposable {
     const { log, lines } = captureLog(clock);
     this.clock = clock;
     this.lines = lines;
-    this.scheduler = schedulerOn(clock, {
+    this.scheduler = new Scheduler({
+      clock,
       log,
       limiter: new LogLimiter({ log, clock }),
+      intervalMs: MINUTE_MS,
+      reconcileIntervalMs: 60 * MINUTE_MS,
+      breakdownIntervalMs: 5 * MINUTE_MS,
+      maxConcurrency: 32,
+      maxRequestsPerSecond: 1_000,
       observer: { pollEnded: (_stream, _seconds, reason) => this.ended.push(reason), changed() {} },
       ...options,
     });

@@ -25,15 +25,9 @@ test('jobs are due once, in the order of their times', () => {
 
 test.each([
   ['one poll before the interval is over', MINUTE_MS, 0, 59 * MINUTE_MS],
-  ['at its own place', MINUTE_MS, 0.5, 88.5 * MINUTE_MS],
   ['at nine tenths of it if polls are rare', 30 * MINUTE_MS, 0, 54 * MINUTE_MS],
 ])('a baseline is due %s', (_, intervalMs, place, dueMs) => {
   const job = { ...jobAt(0), intervalMs, place };
   expect(renewalMs(job, dueMs - 1, HOUR_MS)).toBeLessThan(dueMs - 1);
   expect(renewalMs(job, dueMs, HOUR_MS)).toBe(dueMs);
-});
-
-test('a baseline is due after an interval even if the job has moved to another place', () => {
-  const moved = { ...jobAt(0), place: 0.99 };
-  expect(renewalMs(moved, 1.9 * HOUR_MS, HOUR_MS)).toBe(0.9735 * HOUR_MS);
 });

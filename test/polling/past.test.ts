@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
-import { customerNamed, ESTIMATED } from '../support/polled.ts';
+import { ESTIMATED } from '../support/polled.ts';
 import { SimulatedPeople } from '../support/simulated-people.ts';
 import { hang, MINUTE_MS, SchedulerFixture } from './fixture.ts';
 
@@ -62,29 +62,6 @@ test('the past is read after the first poll, and compared by one request in the 
   expect(third - second).toBe(24 * HOUR_MS);
 });
 
-test('people and logins have a past each, also where nothing is estimated', async () => {
-  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
-  const { clock, requests } = fixture;
-  const { client } = estimated(fixture, () => {});
-  const customer = customerNamed('a', undefined, { streams: ['people', 'logins'] });
-  await fixture.run([{ customer, client }], 5 * MINUTE_MS);
-  const { usual } = customer.metricsAt(clock.nowMs());
-  expect(usual?.entriesToday).toBeCloseTo(6, 0);
-  expect(customer.streamOf('logins').days.past).toBeDefined();
-  // Polls have no end.
-  const read = requests.flatMap(({ question: { endpoint, aggregation, to } }) =>
-    to === undefined ? [] : [`${endpoint} ${aggregation}`],
-  );
-  expect(read.toSorted()).toEqual([
-    'login day',
-    'login minute',
-    'login quarter',
-    'peoplecount day',
-    'peoplecount minute',
-    'peoplecount quarter',
-  ]);
-});
-
 test('a past that fails is read again, less and less often, and no poll fails', async () => {
   await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + HOUR_MS });
   const { clock } = fixture;
@@ -129,24 +106,6 @@ test('a past that failed while the clock was a day ahead is read at the next pol
   // The service's totals fell: three polls confirm it.
   await clock.advance(2 * MINUTE_MS);
   expect(polled.customer.metricsAt(clock.nowMs()).usual?.entriesToday).toBeCloseTo(6, 0);
-});
-
-test('the past waits for the first poll of a customer that a reload added', async () => {
-  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
-  const { clock, ended, requests, scheduler } = fixture;
-  const readings: number[] = [];
-  const known = fixture.polled('known');
-  fixture.start([known]);
-  await clock.advance(90_000);
-  const before = ended.length;
-  scheduler.setCustomers([
-    known,
-    estimated(fixture, () => readings.push(ended.length - before)),
-    fixture.polled('slow', fixture.after(1_000)),
-  ]);
-  await clock.advance(MINUTE_MS);
-  expect(readings).toEqual([2]);
-  expect(requests.find(({ customer }) => customer === 'slow')?.atMs).toBe(90_000);
 });
 
 const ENDS = [

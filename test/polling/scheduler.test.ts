@@ -87,31 +87,6 @@ describe('the schedule', () => {
     expect(fixture.mostAtOnce).toBe(1);
     expect(fixture.healthOf(slow).skipped).toBe(2);
   });
-
-  test('is kept after the process was suspended, and the polls missed count as skipped', async () => {
-    await using fixture = new SchedulerFixture();
-    const customer = fixture.polled('a');
-    await fixture.run([customer], MINUTE_MS);
-    fixture.clock.freeze(5.5 * MINUTE_MS);
-    await fixture.clock.advance(1000);
-    expect(fixture.healthOf(customer).skipped).toBe(4);
-    const { polls } = fixture.healthOf(customer);
-    await fixture.clock.advance(28_000);
-    expect(fixture.healthOf(customer).polls).toBe(polls);
-    await fixture.clock.advance(1_000);
-    expect(fixture.healthOf(customer).polls).toBe(polls + 1);
-  });
-
-  test('does not depend on the wall clock', async () => {
-    await using fixture = new SchedulerFixture();
-    const customer = fixture.polled('a');
-    fixture.start([customer]);
-    for (const stepMs of [-HOUR_MS, 2 * HOUR_MS, 0]) {
-      await fixture.clock.advance(2 * MINUTE_MS);
-      fixture.clock.step(stepMs);
-    }
-    expect(fixture.healthOf(customer)).toEqual({ polls: 7, failures: 0, skipped: 0 });
-  });
 });
 
 describe('a poll', () => {
@@ -179,17 +154,11 @@ describe('a poll', () => {
     expect(isStopped).toBe(true);
   });
 
-  test.each([
-    ['take too long', 2_000],
-    ['are refused', 0],
-  ])('succeeds although the requests for the order of minutes %s', async (_, tookMs) => {
+  test('succeeds although the requests for the order of minutes take too long', async () => {
     await using fixture = new SchedulerFixture();
     const { clock } = fixture;
     const coarse = fixture.polled('coarse', async ({ from, to }) => {
-      await clock.sleep(tookMs);
-      if (to !== undefined && tookMs === 0) {
-        throw new ServiceError('rate_limited', 'status 429');
-      }
+      await clock.sleep(2_000);
       const spanMs = Date.parse(to ?? new Date(clock.nowMs()).toISOString()) - Date.parse(from);
       return { ...GOOD, aggregation: spanMs < 25 * MINUTE_MS ? 'minute' : 'day' };
     });
@@ -354,24 +323,6 @@ describe('breakdowns', () => {
       'b device 525000',
       'a branch 600000',
     ]);
-  });
-
-  test('fail and skip by their own interval', async () => {
-    await using fixture = new SchedulerFixture();
-    const { clock } = fixture;
-    const customer = fixture.polled('a', (question, signal) =>
-      question.aggregation === 'branch' && clock.monotonicMs() > MINUTE_MS
-        ? hang(question, signal)
-        : answer(question),
-    );
-    await fixture.run([withBreakdowns(customer, 'branch')], 9 * MINUTE_MS);
-    expect(fixture.healthOf(customer, 'branch')).toEqual({ polls: 1, failures: 0, skipped: 0 });
-    await clock.advance(MINUTE_MS);
-    expect(fixture.healthOf(customer, 'branch')).toEqual({ polls: 2, failures: 1, skipped: 0 });
-    clock.freeze(16 * MINUTE_MS);
-    await clock.advance(1000);
-    expect(fixture.healthOf(customer, 'branch').skipped).toBe(3);
-    expect(fixture.healthOf(customer).failures).toBe(0);
   });
 
   test('that stay keep their values when others come and go in the middle of a poll', async () => {

@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import { createHarness, reply, ROWS } from '../service/support/harness.ts';
-import { customerNamed, schedulerOn } from '../support/polled.ts';
+import { customerNamed } from '../support/polled.ts';
 import { tokenBody } from '../support/scripted-server.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
+import { SchedulerFixture } from './fixture.ts';
 
 const SECOND_MS = 1_000;
 const TOKEN = reply(200, tokenBody());
@@ -19,7 +19,8 @@ interface Start {
 
 /** Polls for some seconds. Returns how many customers have values, and when each request started. */
 async function polledFor(seconds: number, { customers, answerMs, ...limits }: Start) {
-  const clock = new VirtualClock(Date.UTC(2026, 10, 18, 10));
+  await using fixture = new SchedulerFixture(limits);
+  const { clock } = fixture;
   const startedMs: number[] = [];
   const transport = {
     async exchange({ form }: { readonly form?: unknown }, signal?: AbortSignal) {
@@ -33,17 +34,11 @@ async function polledFor(seconds: number, { customers, answerMs, ...limits }: St
   };
   const options = { config: limits, clock, random: { next: () => 0.5 }, transport };
   const { clientFor } = createHarness('https://service', options);
-  const scheduler = schedulerOn(clock, limits);
   const polled = Array.from({ length: customers }, (_, i) => ({
     customer: customerNamed(`c${i}`),
     client: clientFor(`c${i}`),
   }));
-  scheduler.start();
-  scheduler.setCustomers(polled);
-  await clock.advance(seconds * SECOND_MS);
-  const stopped = scheduler.stop();
-  await clock.advance(60 * SECOND_MS);
-  await stopped;
+  await fixture.run(polled, seconds * SECOND_MS);
   const healthy = polled.filter(({ customer }) => customer.health.people?.lastSuccessMs);
   return { withValues: healthy.length, startedMs };
 }

@@ -27,9 +27,7 @@ function tried(
 
 test.each([
   ['first', 'baseline', MINUTE_MS, 30],
-  ['first', 'breakdown', MINUTE_MS, 30],
   ['first', 'recent', MINUTE_MS, 54],
-  ['scheduled', 'recent', MINUTE_MS, 54],
   ['scheduled', 'baseline', MINUTE_MS, 120],
   ['extra', 'baseline', 5 * MINUTE_MS, 270],
 ] as const)('a %s poll that reads a %s every %d ms may take %d s', (phase, plan, intervalMs, s) => {
