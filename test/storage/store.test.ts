@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import {
+  chmod,
   copyFile,
   mkdir,
   mkdtemp,
@@ -193,7 +194,7 @@ describe('the store', () => {
   });
 });
 
-describe('a file that cannot be read', () => {
+describe('a file that cannot be used', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['is no database', () => writeFile(file, 'horse-battery-staple'.repeat(100))],
     ['is of another program', async () => makeDatabase('CREATE TABLE left_pad (text)')],
@@ -227,17 +228,20 @@ describe('a file that cannot be read', () => {
     expect(lines).toMatchObject([{ msg: 'high-water marks ignored', marks: 1 }]);
   });
 
-  test('is damaged while it is open: another one gets everything', async () => {
+  test.each([
+    ['is damaged', 11, [WRITE_FAILED, UNREADABLE, RECOVERED]],
+    ['has no room', 13, [WRITE_FAILED, RECOVERED]],
+  ])('because it %s while it is open: nothing is lost', async (_, errcode, logged) => {
     const marks = await start();
     update(marks, 7);
     await clock.advance(1_000);
     await until(() => observed.length > 1);
     vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementationOnce(() => {
-      throw Object.assign(new Error('database disk image is malformed'), { errcode: 11 });
+      throw Object.assign(new Error('an error of SQLite'), { errcode });
     });
     update(marks, 8);
     await untilLogged(RECOVERED);
-    expect(messages()).toEqual([WRITE_FAILED, UNREADABLE, RECOVERED]);
+    expect(messages()).toEqual(logged);
     expect(await stop()).toBe(true);
     expect(await restored()).toBe(8);
   });
@@ -337,6 +341,31 @@ describe('a folder that cannot be written', () => {
     expect(await stop()).toBe(true);
     expect(await readdir(folder)).toEqual(['state.db']);
     expect(await restored()).toBe(5);
+  });
+
+  test('is read, also what a killed process left beside its file', async () => {
+    update(await start(), 412);
+    await clock.advance(1_000);
+    await until(() => observed.length > 1);
+    const left = join(parent, 'left');
+    await mkdir(left);
+    for (const name of ['state.db', 'state.db-wal']) {
+      await copyFile(join(folder, name), join(left, name));
+      await chmod(join(left, name), 0o644);
+    }
+    await chmod(left, 0o555);
+    await chmod(parent, 0o755);
+    // Root may write everywhere.
+    const isRoot = process.geteuid?.() === 0;
+    if (isRoot) {
+      process.seteuid?.(65_534);
+    }
+    const marks = await start(left).finally(() => isRoot && process.seteuid?.(0));
+    expect(marks.get(OWNER, 'logins')?.value).toBe(412);
+    expect(lines).toMatchObject([
+      { msg: NOT_WRITABLE, error: expect.stringMatching(/^EACCES: /) as string },
+    ]);
+    await chmod(left, 0o755);
   });
 
   test('only matters at the stop if something changed', async () => {
