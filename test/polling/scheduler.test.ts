@@ -87,6 +87,20 @@ describe('the schedule', () => {
     expect(fixture.mostAtOnce).toBe(1);
     expect(fixture.healthOf(slow).skipped).toBe(2);
   });
+
+  test('is kept after the process was suspended, and the polls missed count as skipped', async () => {
+    await using fixture = new SchedulerFixture();
+    const customer = fixture.polled('a');
+    await fixture.run([customer], MINUTE_MS);
+    fixture.clock.freeze(5.5 * MINUTE_MS);
+    await fixture.clock.advance(1000);
+    expect(fixture.healthOf(customer).skipped).toBe(4);
+    const { polls } = fixture.healthOf(customer);
+    await fixture.clock.advance(28_000);
+    expect(fixture.healthOf(customer).polls).toBe(polls);
+    await fixture.clock.advance(1_000);
+    expect(fixture.healthOf(customer).polls).toBe(polls + 1);
+  });
 });
 
 describe('a poll', () => {

@@ -18,6 +18,13 @@ describe('the time of the scrape', () => {
     expect(people.today()).toEqual([0, 0]);
   });
 
+  test('starts a day at once, although its window had people of the day before', async () => {
+    const people = await polledPeople({ startMs: Date.UTC(2026, 10, 18, 2, 59) });
+    await people.polls(1);
+    expect(people.today()).toEqual([0, 0]);
+    expect(people.state.totalSource.aggregation).toBe('day');
+  });
+
   test('hides the occupancy 15 minutes after the last successful poll', async () => {
     const people = await polledPeople();
     people.nowMs += 15 * MINUTE_MS;

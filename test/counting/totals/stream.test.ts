@@ -145,6 +145,20 @@ describe('a stream', () => {
     expect(people.totals()).toEqual(people.served());
   });
 
+  test('accepts today without rows dated before once keys can be parsed', async () => {
+    const people = new StreamFixture({ conventions: { windowTime: 'server' } });
+    people.record(START_MS - 20 * HOUR_MS, [9, 4], { arrivesMs: START_MS - HOUR_MS });
+    people.change((response) => ({
+      ...response,
+      rows: response.rows.map((row, i) => ({ ...row, key: `bucket ${i}` })),
+    }));
+    await people.poll();
+    expect(people.today()).toEqual([16, 5]);
+    people.change();
+    await people.polls(RECONCILE);
+    expect(people.today()).toEqual([7, 1]);
+  });
+
   test('keeps the accepted values until a baseline verifies a recent window that doubled', async () => {
     const people = new StreamFixture();
     people.record(START_MS - MINUTE_MS, [20, 20]);
