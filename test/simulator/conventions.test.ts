@@ -3,7 +3,7 @@
  * How keys of days and quarters are written has no test: the exporter does not read them.
  */
 import { describe, expect, test } from 'vitest';
-import type { Conventions, MinuteKey } from '../../src/simulator/conventions.ts';
+import type { Conventions } from '../../src/simulator/conventions.ts';
 import { MINUTE_KEYS } from '../support/simulated-people.ts';
 import { PEOPLE, at, keys, oneEntry, silent, small, sum } from './support.ts';
 import type { RawRecord } from './support.ts';
@@ -66,28 +66,6 @@ describe('the window', () => {
     expect(found('2026-10-25T02:30:00', '2026-10-25T00:29:59Z')).toBe(0);
     expect(found('2026-03-29T02:30:00', '2026-03-29T01:30:00Z')).toBe(1);
     expect(found('2026-03-29T02:30:00', '2026-03-29T01:29:59Z')).toBe(0);
-  });
-});
-
-describe('the key of a minute', () => {
-  const minuteMs = at('2026-03-18T11:34:00Z');
-  const forms: readonly (readonly [MinuteKey, string | number])[] = [
-    [MINUTE_KEYS['local time with offset'], '2026-03-18T12:34:00+01:00'],
-    [{ ...MINUTE_KEYS['UTC without Z'], designator: 'offset' }, '2026-03-18T11:34+00:00'],
-    [MINUTE_KEYS['UTC with Z'], '2026-03-18T11:34:00.000Z'],
-    [MINUTE_KEYS['local time'], '2026-03-18T12:34:00'],
-    [MINUTE_KEYS['UTC without Z'], '2026-03-18T11:34'],
-    [MINUTE_KEYS.seconds, minuteMs / 1_000],
-    [MINUTE_KEYS['milliseconds as text'], `${minuteMs}`],
-    [{ ...MINUTE_KEYS['local time with a blank'], precision: 'second' }, '2026-03-18 12:34:00'],
-    [{ form: 'opaque' }, 'bucket hlnna'],
-  ];
-  test.each(forms)('%j', (minuteKey, key) => {
-    const response = oneEntry({ minuteKey }).ask(PEOPLE, {
-      aggregation: 'minute',
-      from: '2026-03-18T10:00:00Z',
-    });
-    expect(response.result).toEqual([{ key, in: 1, out: 0 }]);
   });
 });
 

@@ -95,13 +95,6 @@ describe('opening hours', () => {
     expect(changes(hours, from, to)).toBe(expected);
   });
 
-  test('change at the end of the last of several times without a break', () => {
-    const hours = parseOpeningHours('08:00-12:00,12:00-20:00', undefined);
-    const noon = Date.parse('2026-01-15T12:00Z');
-    expect(hours.nextChangeAfter(noon - 1, 'UTC')).toBe(noon + 8 * 3_600_000);
-    expect(hours.nextChangeAfter(noon, 'UTC')).toBe(noon + 8 * 3_600_000);
-  });
-
   test('that never change stay as they are for a week at least', () => {
     const hours = parseOpeningHours('24/7', undefined);
     const fromMs = Date.parse('2026-01-15');
@@ -227,7 +220,6 @@ test.each<[string, string, ...(string | undefined)[]]>([
   ],
   ['08:00-20:00 unknown', '"unknown" is not supported: write times, or remove this key'],
   ['Mo-Fr 8-20', 'ambiguous: write it as Mo-Fr 08:00-20:00'],
-  ['Montag 08:00-20:00', 'ambiguous: write it as Mo 08:00-20:00'],
   [
     '24/7; PH off',
     'ambiguous: You used 24/7 in a way that is probably not interpreted as "24 hours 7 days a week"',
@@ -241,16 +233,8 @@ test.each<[string, string, ...(string | undefined)[]]>([
     'write ; between rules, as in Mo-Fr 10:00-18:00; PH off. Without it, this means PH Mo-Fr 10:00-18:00 off',
   ],
   [
-    'Mo-Fr 10:00-18:00\nSa-Su off',
-    'write ; between rules, as in Mo-Fr 10:00-18:00; Sa-Su off. Without it, this means Mo-Fr,Sa-Su 10:00-18:00 off',
-  ],
-  [
     'Mo 10:00-12:00; Jan-Mar 10:00-12:00 Apr-Dec 08:00-20:00',
     'write ; between rules, as in Jan-Mar 10:00-12:00; Apr-Dec 08:00-20:00. Without it, this means Jan-Mar,Apr-Dec 10:00-12:00,08:00-20:00',
-  ],
-  [
-    '10:00-18:00 Mo-Fr 10:00-14:00 Sa',
-    'write ; between rules, as in 10:00-18:00 Mo-Fr; 10:00-14:00 Sa. Without it, this means Mo-Fr,Sa 10:00-18:00,10:00-14:00',
   ],
   ['Mo-Fr 08:00-12:00 13:00-17:00', 'ambiguous: write it as Mo-Fr 08:00-12:00,13:00-17:00'],
   ['Mo '.repeat(400), 'expected at most 1000 characters, got 1200'],
@@ -265,7 +249,6 @@ test.each([
   '08:00-20:00 open "self-service"',
   '08:00-20:00 "unknown, SH at sunset, 10:00+"; Su off "closed"',
   '08:00-20:00 ||"by appointment"',
-  '08:00-20:00 ||  "by appointment"',
   '"in winter"  : 08:00-20:00',
   `"${'o'.repeat(986)}" 08:00-20:00`,
   `${' '.repeat(989)}08:00-20:00`,
@@ -277,17 +260,13 @@ test.each([
 });
 
 test.each([
-  'Mo,We,Fr 10:00-12:00',
   'Mo-Fr, Sa 10:00-18:00',
-  'Mo-Fr 08:00-12:00,13:00-17:00',
   'Mo-Fr 10:00-18:00 open',
-  'Mo-Fr 10:00-18:00, Sa 10:00-14:00',
   'Mo-Fr 10:00-18:00,Sa 10:00-14:00',
   'Mo-Fr 10:00-18:00; PH,Su off || Sa 10:00-12:00',
   '2026-2027 week 01-10/2 Mo-Fr 10:00-12:00',
   'Jul 01-Aug 15: Mo-Fr 10:00-16:00',
   'Dec 24,25,31 off; 2026 May 09 off',
-  'PH Mo-Fr 10:00-12:00',
   'Mo[1,-1] 10:00-12:00',
   '08:00-12:00,13:00-17:00 Mo-Fr',
   'Mo-Fr Jun-Aug 10:00-16:00',

@@ -5,9 +5,7 @@ import { areEqual, higher } from '../../../src/counting/rows/counts.ts';
 test.each([
   [[1, 2], [1, 2], true],
   [[1, 2], [1, 3], false],
-  [[1, 2], [2, 2], false],
   [[1, 0], [1], true],
-  [[1, 2], [1], false],
 ])('%j and %j are equal: %s', (a, b, expected) => {
   expect(areEqual(a, b)).toBe(expected);
 });
@@ -21,7 +19,6 @@ test.each([
     [3, 2],
     [3, 5],
   ],
-  [[1, 5], [3], [3, 5]],
 ])('the higher ones of %j and %j are %j', (a, b, expected) => {
   expect(higher(a, b)).toEqual(expected);
 });

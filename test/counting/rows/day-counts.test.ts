@@ -50,8 +50,6 @@ describe('a counter of two days', () => {
     ['first', 'step of the first day', DAY_BEFORE.startMs, 0, [[3, 1], NOBODY]],
     ['last', 'step of the first day', DAY.startMs - 1, LAST, [[3, 1], NOBODY]],
     ['first', 'step of the last day', DAY.startMs, 0, [NOBODY, [3, 1]]],
-    ['second', 'step of the last day', DAY.startMs + MINUTE_MS, 1, [NOBODY, [3, 1]]],
-    ['last', 'step of the last day', DAY.endMs - 1, LAST, [NOBODY, [3, 1]]],
   ])('adds to the %s %s', (_, _step, atMs, step, expected) => {
     const counter = counterOfBoth();
     counter.add(NOW_MS, [1, 1]);
@@ -150,15 +148,6 @@ describe('windows', () => {
     expect(counter.days()[0]?.before).toEqual([1, 0]);
   });
 
-  test('are taken away from others', () => {
-    const counter = counterOfBoth();
-    const whole = { rows: rowsAt(5, 70), window: WINDOWS[0] };
-    const part = { rows: rowsAt(70), window: WINDOWS[1] };
-    expect(addWindows(counter, [whole], COPENHAGEN, 'local')).toBe(true);
-    expect(addWindows(counter, [part], COPENHAGEN, 'local', -1)).toBe(true);
-    expect(counter.days().map(positiveSums)).toEqual([NOBODY, [1, 0]]);
-  });
-
   test('cannot be added if a key is no time', () => {
     const last = { rows: [...rowsAt(65), { key: 'x', counts: [1, 0] }], window: WINDOWS[1] };
     const first = { rows: [], window: WINDOWS[0] };
@@ -183,7 +172,6 @@ test.each([
 test.each([
   ['nobody', '0 0 0 / 0 0 0', 0, '/'],
   ['both ends', '0 1 0 2 0 / 0 0 3 0 0', 1, '1 0 2 / 0 3 0'],
-  ['different ends', '0 0 1 0 / 0 2 0 0', 1, '0 1 / 2 0'],
   ['the first and the last step', '1 0 0 / 0 0 2', 0, '1 0 0 / 0 0 2'],
   ['a correction', '0 -1 0', 1, '-1'],
 ])('steps that counted %s are packed', (_, steps, first, expected) => {
@@ -195,10 +183,8 @@ test.each([
 test.each([
   [Uint8Array, [0, 255]],
   [Int16Array, [0, 256]],
-  [Int16Array, [-1, 1]],
   [Int16Array, [-32_768, 32_767]],
   [Float64Array, [1, 32_768]],
-  [Float64Array, [0.5]],
 ])('%o holds %j', (type, counts) => {
   expect(smallest(Float64Array.from(counts))).toEqual(type.from(counts));
 });
@@ -206,9 +192,7 @@ test.each([
 describe('a minute has', () => {
   test.each([
     [1, 0],
-    [2, 5],
     [3, 7],
-    [4, 0],
   ])('its own counts: minute %d', (minute, expected) => {
     expect(countInMinute(countsOf('0 0 / 5 7'), 1, minute)).toBe(expected);
   });
@@ -216,9 +200,7 @@ describe('a minute has', () => {
   test.each([
     [29, 0],
     [30, 1],
-    [44, 1],
     [45, 2],
-    [59, 2],
     [60, 0],
   ])('a part of its quarter-hour: minute %d', (minute, expected) => {
     const counted = countsOf('15 30', { stepMs: QUARTER_MS });
@@ -229,9 +211,7 @@ describe('a minute has', () => {
     [29, 0],
     [44, 1],
     [45, 3],
-    [48, 3],
     [49, 0],
-    [60, 0],
   ])('a part of a running window of four minutes: minute %d', (minute, expected) => {
     const lastStepEndMs = DAY.startMs + 49 * MINUTE_MS;
     const counted = countsOf('15 12', { stepMs: QUARTER_MS, lastStepEndMs });
@@ -247,9 +227,7 @@ test.each([
   [-1, []],
   [2, []],
   [3, [1]],
-  [4.9, [1, 2]],
   [5, [1, 2, 3]],
-  [9, [1, 2, 3]],
 ])('steps that are over after %d quarter-hours: %j', (quarters, expected) => {
   const counted = countsOf('1 2 3', { stepMs: QUARTER_MS });
   const until = stepsUntil(counted, DAY.startMs + quarters * QUARTER_MS);
@@ -264,10 +242,8 @@ describe('the last step that counted anybody', () => {
     ['is of any counter', undefined, undefined, 4],
     ['is of one counter', undefined, 0, 2],
     ['begins before the end', 4 * MINUTE_MS, undefined, 2],
-    ['may end later', 4 * MINUTE_MS + 1, undefined, 4],
     ['is of one counter before the end', 4 * MINUTE_MS, 1, undefined],
     ['is not before the first one', 2 * MINUTE_MS, undefined, undefined],
-    ['is not before the day', -HOUR_MS, undefined, undefined],
   ])('%s', (_, endMs, counter, expected) => {
     const lastSeenMs = lastSeenIn(COUNTED, endMs && DAY.startMs + endMs, counter);
     expect(lastSeenMs).toBe(expected && DAY.startMs + expected * MINUTE_MS);

@@ -77,7 +77,6 @@ test.each([
   ['below it by one counter is requested again', '3 1', '9 0, 9 1', '9 1'],
   ['is used if the second one is lower', '3 1', '2 1, 1 0', '2 1'],
   ['is replaced by one of the same size', '3 1', '3 0, 2 1', '2 1'],
-  ['is requested twice at most', '3 1', '0 0, 1 0', '1 0'],
 ])('a response %s', async (_, expected, served, used) => {
   function countsOf(text = ''): readonly number[] {
     return text.split(' ').map(Number);
@@ -103,9 +102,7 @@ function windowOf(minutes: number, aggregation = 'day', counts = [1, 0]): Window
 
 test.each([
   ['minute', 24 * 60, false],
-  ['minute', 10, false],
   ['day', 24 * 60, true],
-  ['quarter', 31, true],
   ['day', 30, false],
 ])('a response by %s to a window of %d minutes is forced: %s', (aggregation, minutes, expected) => {
   expect(isForced(windowOf(minutes, aggregation))).toBe(expected);
@@ -140,7 +137,6 @@ describe('halves of a window of two hours', () => {
     ['with too much subtracted if the overlap became lower', [2, 5, 7, 0], 10],
     ['without an overlap that was empty once', [0, 5, 7, 0], 12],
     ['with the overlap in the second half alone', [1, 0, 7], 7],
-    ['with the overlap in the first half alone', [1, 5, 0], 5],
     ['as empty', [0, 0, 0], 0],
   ])('count people %s', async (_, served, expected) => {
     const { windows, sums } = await readHalves(served);
@@ -157,7 +153,6 @@ describe('halves of a window of two hours', () => {
 
 test.each([
   ['of five days start with a day', 5 * DAY_MS, 2 * DAY_MS],
-  ['of one day and an hour start with a minute', 25 * HOUR_MS, 12.5 * HOUR_MS],
   ['of an odd number of minutes start with one', 61 * MINUTE_MS, 30 * MINUTE_MS],
 ])('halves %s', async (_, lengthMs, expected) => {
   const starts: number[] = [];
