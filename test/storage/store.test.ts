@@ -14,7 +14,6 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { DAY_MS } from '../../src/base/duration.ts';
 import type { Logger } from '../../src/base/log.ts';
@@ -199,6 +198,8 @@ describe('a file that cannot be used', () => {
     ['is no database', () => writeFile(file, 'horse-battery-staple'.repeat(100))],
     ['is of another program', async () => makeDatabase('CREATE TABLE left_pad (text)')],
     ['says another program', async () => makeDatabase('PRAGMA application_id = 7')],
+    ['ends within a page', () => damage((bytes) => bytes.subarray(0, 6_000))],
+    ['has bytes of others', () => damage((bytes) => bytes.fill(0xff, 4_096, 4_196))],
   ])('because it %s is moved aside with one warning that does not quote it', async (_, plant) => {
     await plant();
     expect(await restored()).toBeUndefined();
@@ -247,53 +248,17 @@ describe('a file that cannot be used', () => {
   });
 });
 
+/** Changes the bytes of a file with a mark. */
+async function damage(change: (bytes: Buffer) => Buffer): Promise<void> {
+  await write(7);
+  await writeFile(file, change(await readFile(file)));
+}
+
 function makeDatabase(sql: string): Promise<void> {
   const database = new DatabaseSync(file);
   database.exec(sql);
   database.close();
   return Promise.resolve();
-}
-
-test('any bytes in its place are marks or one warning, and the next marks are kept', async () => {
-  await write(412);
-  const valid = await readFile(file);
-  const place = fc.nat(valid.length - 1);
-  const bytesOf = fc.oneof(
-    place.map((length) => valid.subarray(0, length)),
-    fc.tuple(place, fc.uint8Array({ minLength: 1, maxLength: 300 })).map(([at, bytes]) => {
-      const changed = Buffer.from(valid);
-      changed.set(bytes.subarray(0, valid.length - at), at);
-      return changed;
-    }),
-    fc.uint8Array({ maxLength: 100 }),
-  );
-  await fc.assert(
-    fc.asyncProperty(bytesOf, fc.nat(1_000), async (bytes, value) => {
-      lines.length = 0;
-      await writeFile(file, bytes);
-      const marks = await start().catch((error: unknown) => error);
-      if (marks instanceof StoreVersionError) {
-        started = [];
-        return;
-      }
-      expect(marks).toBeInstanceOf(HighWaterMarks);
-      update(marks as HighWaterMarks, value);
-      await untilWritten();
-      const next = await start();
-      await stop();
-      expect(next.ofPeriod(OWNER, 'logins', NOVEMBER.startMs)?.value).toBeGreaterThanOrEqual(value);
-    }),
-    { seed: 46, numRuns: 30 },
-  );
-});
-
-/** Damage may show at the second write only. */
-async function untilWritten(): Promise<void> {
-  await until(async () => {
-    await clock.advance(10_000);
-    return observed.at(-1)?.[0] === true;
-  });
-  await stop();
 }
 
 describe('a folder that cannot be written', () => {
