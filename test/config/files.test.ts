@@ -184,19 +184,6 @@ test.each([
   expect(warnings.map((warning) => /config\.yaml:(\S+ \S+): /.exec(warning)?.[1])).toEqual(places);
 });
 
-test('the same warning at several places is one', async () => {
-  const customers = ['a', 'b', 'c'].map(
-    (name) =>
-      `  - { name: ${name}, client_id: ${name}, client_secret_file: ${name}, timezone: UTC }`,
-  );
-  const config = { 'config.yaml': configWith({ more: customers.join('\n') }) };
-  const modes = { a: 0o440, b: 0o644, c: 0o644 };
-  const { warnings } = await load({ ...config, a: SECRET, b: SECRET, c: SECRET }, {}, modes);
-  expect(warnings.map((warning) => warning.replace(/^.*\//, ''))).toEqual([
-    'config.yaml:10:50: customers[2].client_secret_file: the file can be read by others: expected mode 640 or 600 (and 1 more of these)',
-  ]);
-});
-
 describe('customer_files', () => {
   function config(pattern: string): string {
     return configWith({ more: `customer_files: ["${pattern}"]` });
