@@ -125,12 +125,6 @@ describe('in the night in which clocks are set back', () => {
     const startsMs = parseRows({ rows, window: { ...DAY, ...window } }, COPENHAGEN, 'local');
     expect(startsMs?.map((ms) => (ms - CHANGE) / MINUTE_MS)).toEqual(expected);
   });
-
-  test('keys with an offset are what they say', () => {
-    const rows = rowsOf(['2026-10-25T02:50:00+02:00', '2026-10-25T02:10:00+02:00']);
-    const startsMs = parseRows({ rows, window: DAY }, COPENHAGEN, 'local');
-    expect(startsMs).toEqual([CHANGE - 10 * MINUTE_MS, CHANGE - 50 * MINUTE_MS]);
-  });
 });
 
 describe('a night of minutes', () => {

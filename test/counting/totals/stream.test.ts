@@ -43,26 +43,6 @@ describe('a stream', () => {
     expect(people.totals()).toEqual([63, 49]);
   });
 
-  test('keeps the counter when the service removes records, also over a restart', async () => {
-    const people = new StreamFixture();
-    people.record(START_MS - 5 * MINUTE_MS, [3, 0], { goneMs: START_MS + 1 });
-    await people.poll();
-    await people.polls(3);
-    expect(people.served()).toEqual([47, 39]);
-    expect(people.totals()).toEqual([50, 39]);
-    expect(people.excess()).toEqual([3, 0]);
-    expect(people.today()).toEqual([7, 1]);
-    people.restart();
-    expect(people.totals()).toEqual([undefined, undefined]);
-    await people.poll();
-    expect(people.totals()).toEqual([50, 39]);
-    expect(people.excess()).toEqual([3, 0]);
-    people.record(people.nowMs + 1, [5, 0]);
-    await people.polls(1);
-    expect(people.totals()).toEqual([52, 39]);
-    expect(people.excess()).toEqual([0, 0]);
-  });
-
   test('does not request a total again that was lowered before', async () => {
     const people = new StreamFixture();
     people.record(START_MS - 5 * MINUTE_MS, [3, 0], { goneMs: START_MS + 1 });
