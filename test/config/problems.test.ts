@@ -171,9 +171,7 @@ c1.yaml:1:1: (file): expected a list of customers, got a mapping`);
 /** One that ends the validation of its section, of each type. */
 test.each([
   'labels: [a]',
-  'labels: { name: x }',
   'streams: [people, lgoins]',
-  'estimate: maybe',
   'branches: { 101: [x], 102: }',
   'branches: { 101: { estimate: maybe } }',
   'capacity: [1]',
