@@ -1,6 +1,6 @@
 /**
  * Counters are the service's totals and never decrease, whatever the interface leaves open
- * (docs/how-it-counts.md#guarantees, 1 and 5). All customers are of one daemon, so that an assumption about one
+ * (docs/how-it-counts.md#guarantees, 1, 2 and 5). All customers are of one daemon, so that an assumption about one
  * would show at another.
  */
 import { beforeAll, expect, test } from 'vitest';
@@ -15,6 +15,7 @@ const harness = new Harness();
 const { zone } = harness;
 const late = harness.addCustomer('late');
 const doubled = harness.addCustomer('doubled');
+const corrected = harness.addCustomer('corrected');
 const opaque = harness.addCustomer('opaque', { keyFormat: 'opaque' });
 const forced = harness.addCustomer('forced', { forceAboveRows: 40 });
 const readable = (
@@ -42,11 +43,11 @@ beforeAll(async () => {
   doubled.ledger.add('people', { in: 30, out: 30 });
   doubled.ledger.add('logins', { in: 30 });
   conventional.forEach(({ ledger }) => addMany(ledger));
-  const customers = [late, doubled, ...conventional];
+  const customers = [late, doubled, corrected, ...conventional];
   // A poll must end within its interval, and one process responds to all of them.
   const polling = { interval: '2s', reconcile_interval: '4s' };
   daemon = await harness.start(harness.configure(customers, { polling }));
-  await exact(daemon, late, doubled);
+  await exact(daemon, late, doubled, corrected);
 });
 
 test.concurrent('late records are in the counters after the next reconcile', async () => {
@@ -56,6 +57,27 @@ test.concurrent('late records are in the counters after the next reconcile', asy
   late.ledger.add('people', { in: 9, out: 8 }, nowMs - dayMs - hourMs);
   late.ledger.add('logins', { in: 4 }, nowMs - 2 * dayMs);
   await expect(exact(daemon, late)).resolves.toBeDefined();
+});
+
+test.concurrent('a counter is kept when a total falls, and its excess is shown', async () => {
+  const { name, ledger } = corrected;
+  const labels = { customer: name };
+  async function values(): Promise<readonly (number | undefined)[]> {
+    const exposition = await daemon.scrape();
+    return [
+      exposition.value('library_people_entered_total', labels),
+      exposition.value('library_people_entered_today', labels),
+      exposition.value('library_count_excess', { ...labels, counter: 'people_entered' }),
+    ];
+  }
+  const record = ledger.add('people', { in: 5 });
+  await exact(daemon, corrected);
+  const [total = NaN, today = NaN] = await values();
+  record.in = 2;
+  await eventually(async () => expect(await values()).toEqual([total, today - 3, 3]));
+  ledger.add('people', { in: 5 });
+  await exact(daemon, corrected);
+  expect(await values()).toEqual([total + 2, today + 2, 0]);
 });
 
 test.concurrent('values that wait for confirmation are not accepted', async () => {

@@ -80,10 +80,15 @@ export class Ledger {
     this.conventions = { ...plain, ...conventions };
   }
 
-  /** Adds a record that the service receives now; the device changes with each. */
-  add(stream: Stream, counts: Partial<Record<Side, number>>, eventMs = Date.now()): LedgerRecord {
-    const number = this.records.length % 4;
-    const keys = { branch: 101 + (number % 2), client: 201 + (number % 3), device: 301 + number };
+  /** Adds a record that the service receives now; by default, the device changes with each. */
+  add(
+    stream: Stream,
+    counts: Partial<Record<Side, number>>,
+    eventMs = Date.now(),
+    device = 301 + (this.records.length % 4),
+  ): LedgerRecord {
+    const number = device - 301;
+    const keys = { branch: 101 + (number % 2), client: 201 + (number % 3), device };
     const record = { stream, eventMs, in: 0, out: 0, ...counts, ...keys };
     this.records.push(record);
     return record;

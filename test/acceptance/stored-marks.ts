@@ -9,6 +9,17 @@ export interface StoredMark {
   readonly value: number;
 }
 
+/** Changes when the counters of a key rose last. The exporter must not run. */
+export function updateMarks(storage: string, key: string, atMs: number): void {
+  const database = new DatabaseSync(join(storage, 'state.db'));
+  const update = 'UPDATE mark SET updated_ms = ? WHERE counter LIKE ?';
+  const { changes } = database.prepare(update).run(atMs, `%${key}%`);
+  database.close();
+  if (changes === 0) {
+    throw new Error(`there is no mark of ${key}`);
+  }
+}
+
 /** Reads a copy of the files in a storage folder. Throws an Error if there are none. */
 export function readStoredMarks(storage: string): readonly StoredMark[] {
   const folder = mkdtempSync(join(tmpdir(), 'stored-marks-'));
