@@ -108,11 +108,14 @@ export class Scheduler {
     }
     const unpolled = jobs.filter(({ phase }) => phase === 'first');
     this.#due = new DueJobs();
-    // What rests behind them is due again after the next poll.
-    jobs.filter(({ phase }) => phase !== 'first').forEach((job) => this.#due.add(job));
+    const due = jobs.filter(({ phase }) => phase !== 'first');
+    const nowMs = this.#options.clock.monotonicMs();
+    const resting = due.flatMap(({ behind }) => behind.filter(({ dueMs }) => dueMs > nowMs));
+    [...due, ...resting].forEach((job) => this.#due.add(job));
     this.#slots.firstPolls = unpolled.length;
     this.#slots.jobs = jobs.length;
     unpolled.filter(({ running }) => running === undefined).forEach((job) => this.#slots.wait(job));
+    this.#startWaiting();
     this.#ticker.wake();
   }
 
