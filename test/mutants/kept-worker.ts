@@ -1,7 +1,8 @@
 /**
  * A process that runs the tests of one change after another: to start it and to load the source takes longer than
  * most tests. Test files are loaded again for each change. The source is not: it holds all changes, one of which
- * is switched on. A test that does not end is given up early; StrykerJS waits for longer than all tests take.
+ * is switched on, and what a module keeps. A test that does not end is given up early; StrykerJS waits for longer
+ * than all tests take.
  */
 import { ForksPoolWorker } from 'vitest/node';
 import type { PoolOptions, PoolRunnerInitializer, PoolWorker, WorkerRequest } from 'vitest/node';
