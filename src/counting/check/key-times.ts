@@ -35,7 +35,7 @@ export function newestKey(
     .filter(({ counts }) => !isZero(counts))
     .map(({ key }) => ({ key, ms: parseKey(key, zone, keyTimes) ?? -Infinity }))
     .toSorted((a, b) => b.ms - a.ms);
-  return (times.find(({ ms }) => ms <= nowMs) ?? times[0])?.key;
+  return (times.find(({ ms }) => Number.isFinite(ms) && ms <= nowMs) ?? times[0])?.key;
 }
 
 /** Compares both settings by the newest key. Throws a ServiceError if the service does not respond. */

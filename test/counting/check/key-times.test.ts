@@ -71,6 +71,7 @@ test.each<[string, readonly (readonly [time: string, count: number])[], string |
   ['the last that has begun', [['18:55', 1], ['19:00', 1], ['12:00', 2], ['19:01', 1]], '19:00'],
   ['one that counted anybody', [['18:55', 1], ['18:56', 0]], '18:55'],
   ['one that can be parsed', [['?', 1], ['18:55', 1]], '18:55'],
+  ['one that can be parsed, although it has not begun', [['?', 1], ['19:01', 1]], '19:01'],
   ['the last one if none has begun', [['19:01', 1], ['19:02', 1]], '19:02'],
   ['none if nobody was counted', [['18:55', 0]], undefined],
 ])('the newest key is %s', (_, counted, expected) => {
