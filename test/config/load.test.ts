@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
-import { configWith, folderOf, load, problemsIn } from './folder.ts';
+import { configWith, folderOf, load } from './folder.ts';
 
 test('a minimal configuration has every default', async () => {
   const { config, warnings } = await load({ 'config.yaml': configWith({}) });
@@ -80,23 +80,6 @@ customers:
   - {"name":"riverside","client_id":"riverside-api","client_secret":"<secret>","timezone":"Europe/Copenhagen","estimate":"<secret>","capacity":"<secret>","holidays":"<secret>","labels":{"region":"<secret>","zone":"north","<secret>":"y"},"streams":["people","logins"],"breakdowns":[],"branches":{"101":{"name":"Main Library"},"102":{"name":"<secret>"}}}
   - {"name":"hilltop","client_id":"h","client_secret_file":"<secret>","timezone":"Asia/Tokyo","labels":{},"streams":["people","logins"],"breakdowns":[],"branches":{}}
 `);
-});
-
-test('a thread loads the same as this one, and finds the same problems', async () => {
-  const customer = 'labels: { constructor: builder }\nbranches: { 101: Main Library }';
-  const other = '[{ name: hilltop, client_id: h, client_secret_file: s, timezone: Asia/Tokyo }]';
-  const good = configWith({ customer, more: 'customer_files: [more.yaml]' });
-  const bad = configWith({ service: 'timeout: ${TIME}' });
-  const files = { 'good.yaml': good, 'bad.yaml': bad, 'more.yaml': other, s: '${NAME}' };
-  const folder = await folderOf(files, { 'good.yaml': 0o644 });
-  const options = { path: join(folder, 'good.yaml'), env: {} };
-  const inThread = await loadConfig({ ...options, inThread: true });
-  expect(inThread.warnings).toHaveLength(1);
-  expect(inThread).toStrictEqual(await loadConfig(options));
-  const secrets = inThread.config.customers.map(({ clientSecret }) => clientSecret.secret.reveal());
-  expect(secrets).toEqual(['hunter2hunter2', '${NAME}']);
-  const wrong = { path: join(folder, 'bad.yaml'), env: {}, inThread: true };
-  expect(await problemsIn(loadConfig(wrong))).toMatch(/variable TIME is not set/);
 });
 
 test('values are normalized, and quotes make no difference', async () => {

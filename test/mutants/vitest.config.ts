@@ -1,7 +1,7 @@
 /**
  * The tests of what StrykerJS changes: those of the changed file come first, then those of its folder, because
- * they notice most changes. Files share what is loaded: loading takes longer than most of them. Tests of reports are
- * left out: they take seconds, and several times as long with all changes in the source.
+ * they notice most changes. Files share what is loaded: loading takes longer than most of them. Tests of reports and
+ * of threads are left out: they take seconds, and several times as long with all changes in the source.
  */
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
@@ -39,6 +39,7 @@ export default defineConfig({
   test: {
     root: fileURLToPath(new URL('../..', import.meta.url)),
     include: ['test/{base,config,counting,metrics,polling,service,storage,web}/**/*.test.ts'],
+    exclude: ['test/config/thread.test.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
     isolate: false,

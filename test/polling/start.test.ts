@@ -56,6 +56,6 @@ test('first polls of a start use all of the allowed requests', async () => {
 test('first polls complete although ordinary polls need nearly all of the capacity', async () => {
   // 4 at once, each 3 s, are 1.3 requests per second. 75 customers need 1.25, and more for first polls.
   const limits = { maxConcurrency: 4, maxRequestsPerSecond: 1_000 };
-  const polled = await polledFor(1_200, { ...limits, customers: 75, answerMs: 3 * SECOND_MS });
+  const polled = await polledFor(900, { ...limits, customers: 75, answerMs: 3 * SECOND_MS });
   expect(polled.withValues).toBe(75);
 });
