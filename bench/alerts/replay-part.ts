@@ -15,7 +15,8 @@ import { HISTORY_DAYS, QUARTER_MS } from '../../src/counting/occupancy/door-mode
 import { CountedDays } from '../../src/counting/past/counted-days.ts';
 import { createPast } from '../../src/counting/past/past.ts';
 import { GRACE_MS, usual, usualLogins } from '../../src/counting/past/usual.ts';
-import { LIMITS, problemsOfCustomer } from '../../src/counting/problems.ts';
+import { problemsOfCustomer } from '../../src/counting/customer-problems.ts';
+import { LIMITS } from '../../src/counting/problems.ts';
 import type { Problem } from '../../src/counting/problems.ts';
 import { packSteps, weekdayOf } from '../../src/counting/rows/day-counts.ts';
 import type { DayCounts } from '../../src/counting/rows/day-counts.ts';

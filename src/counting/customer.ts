@@ -29,14 +29,10 @@ import type { CounterOwner, HighWaterMarks } from './high-water-marks.ts';
 import { pastDays } from './past/past.ts';
 import type { Past } from './past/past.ts';
 import { usualLogins } from './past/usual.ts';
-import {
-  changesOfCustomer,
-  inOrder,
-  PROBLEMS,
-  problemsOfCustomer,
-  remembered,
-} from './problems.ts';
-import type { CustomerFacts, Problem, RememberedProblems, StreamFacts } from './problems.ts';
+import { changesOfCustomer, problemsOfCustomer } from './customer-problems.ts';
+import { inOrder, PROBLEMS, remembered } from './problems.ts';
+import type { CustomerFacts, StreamFacts } from './customer-problems.ts';
+import type { Problem, RememberedProblems } from './problems.ts';
 import { Site } from './site.ts';
 import type { Silences } from './site.ts';
 import { CountedStream } from './stream.ts';

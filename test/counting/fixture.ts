@@ -8,6 +8,7 @@ import type { Customer } from '../../src/counting/customer.ts';
 import type { CounterValues, CustomerMetrics } from '../../src/counting/customer-metrics.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { StoredMark } from '../../src/counting/high-water-marks.ts';
+import type { Problem } from '../../src/counting/problems.ts';
 import type { Query } from '../../src/counting/rows/window-reader.ts';
 import { planPoll, pollStream } from '../../src/counting/totals/poll.ts';
 import type {
@@ -241,4 +242,14 @@ export async function polledPeople(options?: StreamOptions): Promise<StreamFixtu
   const people = new StreamFixture(options);
   await people.poll();
   return people;
+}
+
+/** Returns how long ago each problem began, in minutes. */
+export function agesOf(
+  problems: readonly Problem[],
+  nowMs: number,
+): Readonly<Record<string, number>> {
+  return Object.fromEntries(
+    problems.map(({ kind, sinceMs }) => [kind, (nowMs - sinceMs) / MINUTE_MS]),
+  );
 }

@@ -1,149 +1,15 @@
-/** Each problem: just present, just not, and hidden by another one. site.test.ts has them by what was counted. */
+/** Each problem of a building: just present, just not, and hidden by another one. site.test.ts has them by what was counted. */
 import { describe, expect, test } from 'vitest';
-import {
-  changesOfCustomer,
-  inOrder,
-  problemsOfCustomer,
-  problemsOfDoors,
-  problemsOfSite,
-  remembered,
-} from '../../src/counting/problems.ts';
-import type {
-  CustomerFacts,
-  DeviceFacts,
-  Problem,
-  SiteFacts,
-  StreamFacts,
-} from '../../src/counting/problems.ts';
-import { UNPOLLED } from '../../src/counting/totals/health.ts';
-import type { Health } from '../../src/counting/totals/health.ts';
-import { HOUR_MS, MINUTE_MS } from './fixture.ts';
+import type { Problem } from '../../src/counting/problems.ts';
+import { problemsOfDoors, problemsOfSite } from '../../src/counting/site-problems.ts';
+import type { DeviceFacts, SiteFacts } from '../../src/counting/site-problems.ts';
+import { agesOf, HOUR_MS, MINUTE_MS } from './fixture.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 25, 14);
-
-/** Returns how long ago each problem began, in minutes. */
-function agesOf(problems: readonly Problem[]): Readonly<Record<string, number>> {
-  return Object.fromEntries(
-    problems.map(({ kind, sinceMs }) => [kind, (NOW_MS - sinceMs) / MINUTE_MS]),
-  );
-}
 
 function ago(minutes: number): number {
   return NOW_MS - minutes * MINUTE_MS;
 }
-
-describe('a customer', () => {
-  const WORKS: CustomerFacts = {
-    refusedMs: undefined,
-    streams: [],
-    unreadableMs: undefined,
-    logins: { missed: 7.9, lastMs: ago(300) },
-  };
-
-  function streamOf(stream: StreamFacts['stream'], health: Partial<Health>): StreamFacts {
-    const intervalMs = stream === 'branch' ? 5 * MINUTE_MS : MINUTE_MS;
-    return { stream, intervalMs, health: { ...UNPOLLED, up: true, ...health } };
-  }
-  function failing(minutes: number, stream: StreamFacts['stream'] = 'people'): StreamFacts {
-    return streamOf(stream, { up: false, lastSuccessMs: ago(minutes), failingSinceMs: ago(1) });
-  }
-  function waiting(minutes: number, stream: StreamFacts['stream'] = 'people'): StreamFacts {
-    return streamOf(stream, { acceptedMs: ago(minutes), waitingSinceMs: ago(1) });
-  }
-
-  test.each<[string, Partial<CustomerFacts>, Readonly<Record<string, number>>, boolean]>([
-    ['nothing', {}, {}, true],
-    [
-      'refused credentials, which hide the rest',
-      { refusedMs: ago(9), streams: [failing(60)], unreadableMs: ago(2) },
-      { credentials_refused: 9 },
-      false,
-    ],
-    ['a success within five intervals', { streams: [failing(4.99)] }, {}, true],
-    ['a success five intervals ago', { streams: [failing(5)] }, { polls_failing: 5 }, false],
-    ['branches within five intervals', { streams: [failing(24, 'branch')] }, {}, true],
-    [
-      'no success at all',
-      { streams: [streamOf('people', { up: false, failingSinceMs: ago(6) })] },
-      { polls_failing: 6 },
-      false,
-    ],
-    ['polls of logins alone', { streams: [failing(7, 'logins')] }, { polls_failing: 7 }, true],
-    ['values of 14 minutes ago', { streams: [waiting(14.99)] }, {}, true],
-    ['values of 15 minutes ago', { streams: [waiting(15)] }, { values_unconfirmed: 15 }, false],
-    [
-      'values that were never accepted',
-      { streams: [streamOf('people', { waitingSinceMs: ago(16) })] },
-      { values_unconfirmed: 16 },
-      false,
-    ],
-    [
-      'an old value that does not wait',
-      { streams: [streamOf('people', { acceptedMs: 0 })] },
-      {},
-      true,
-    ],
-    [
-      'polls that fail, which hide what was counted',
-      {
-        streams: [failing(5)],
-        unreadableMs: ago(3),
-        logins: { missed: 90, lastMs: ago(300) },
-      },
-      { polls_failing: 5 },
-      false,
-    ],
-    ['minutes', { unreadableMs: ago(3) }, { minutes_unreadable: 3 }, true],
-    ['8 logins', { logins: { missed: 8, lastMs: ago(200) } }, { no_logins: 200 }, true],
-    ['a login within four weeks', { logins: { missed: 8, lastMs: undefined } }, {}, true],
-  ])('lacks %s', (_name, facts, expected, isCurrent) => {
-    const found = problemsOfCustomer({ ...WORKS, ...facts }, NOW_MS, []);
-    expect(agesOf(found.problems)).toEqual(expected);
-    expect(found.isCurrent).toBe(isCurrent);
-  });
-
-  test.each([
-    ['polls_failing', { up: false, failingSinceMs: ago(1) }, failing(1)],
-    ['values_unconfirmed', { waitingSinceMs: ago(1) }, waiting(1)],
-  ] as const)('after a restart, %s lasts until a poll is better', (kind, health, better) => {
-    const problem = { kind, sinceMs: ago(90) };
-    const before = remembered([{ kind: 'minutes_unreadable', sinceMs: ago(80) }, problem]);
-    function found(one: StreamFacts, known: readonly Problem[] = before) {
-      return problemsOfCustomer({ ...WORKS, streams: [one] }, NOW_MS, known).problems;
-    }
-    expect(found(streamOf('people', health))).toEqual([problem]);
-    expect(found(streamOf('people', health), before.slice(0, 1))).toEqual([]);
-    expect(found(better)).toEqual([]);
-  });
-
-  test('logins are missed until somebody logs in, also when none are usual any more', () => {
-    const before = [{ kind: 'no_logins' as const, sinceMs: ago(500), missed: 12 }];
-    const streams = [streamOf('people', {}), streamOf('logins', {})];
-    function found(logins: CustomerFacts['logins'], polled = streams) {
-      return problemsOfCustomer({ ...WORKS, logins, streams: polled }, NOW_MS, before).problems;
-    }
-    expect(remembered([...before, { kind: 'over_capacity', sinceMs: ago(9) }])).toEqual(before);
-    expect(found(undefined)).toEqual(before);
-    expect(found({ missed: 0, lastMs: undefined })).toEqual(before);
-    expect(found({ missed: 14, lastMs: ago(500) })).toEqual([{ ...before[0], missed: 14 }]);
-    expect(found({ missed: 0, lastMs: ago(2) })).toEqual([]);
-    expect(found(undefined, streams.slice(0, 1))).toEqual([]);
-  });
-
-  test('has its causes first', () => {
-    const [first, second] = (['polls_failing', 'no_logins'] as const).map((kind) => ({
-      kind,
-      sinceMs: NOW_MS,
-    }));
-    expect(inOrder([second, first] as Problem[])).toEqual([first, second]);
-  });
-
-  test('says when its problems begin without another poll', () => {
-    const streams = [failing(3), waiting(4), streamOf('logins', {})];
-    const changes = changesOfCustomer({ ...WORKS, streams }, []).filter((atMs) => atMs < Infinity);
-    expect(changes).toEqual([ago(-2), ago(-11)]);
-  });
-});
 
 const USUAL = {
   people: 0,
@@ -270,7 +136,7 @@ describe('a building', () => {
     ['without a past', { ...WORKS, counts: undefined, lastMs: undefined }, {}, true, undefined],
   ])('%s', (_name, facts, expected, ...trusted) => {
     const { problems, isTrusted, missed } = problemsOfSite(facts, NOW_MS, []);
-    expect(agesOf(problems)).toEqual(expected);
+    expect(agesOf(problems, NOW_MS)).toEqual(expected);
     expect([isTrusted, missed].slice(0, trusted.length)).toEqual(trusted);
   });
 });
