@@ -1,4 +1,4 @@
-/** Each problem of a building: just present, just not, and hidden by another one. site.test.ts has them by what was counted. */
+/** Each problem of a building: just present, just not, and hidden by another one. site-silence.test.ts has them by what was counted. */
 import { describe, expect, test } from 'vitest';
 import type { Problem } from '../../src/counting/problems.ts';
 import { problemsOfDoors, problemsOfSite } from '../../src/counting/site-problems.ts';

@@ -1,94 +1,22 @@
-/** What a building says about its day and its past, over new days, reloads and polls that fail. */
+/** What a building says about its day and its past, over new days and reloads. */
 import { describe, expect, test } from 'vitest';
 import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts';
 import type { Span } from '../../src/counting/calendar/calendar.ts';
-import { createPast } from '../../src/counting/past/past.ts';
-import type { Past } from '../../src/counting/past/past.ts';
-import { DayCounter, lastSeenIn } from '../../src/counting/rows/day-counts.ts';
-import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
-import { INITIAL_BREAKDOWN } from '../../src/counting/breakdowns/poll-breakdown.ts';
-import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
-import type { Snapshot } from '../../src/counting/totals/state.ts';
 import type { Customer } from '../../src/counting/customer.ts';
-import type { CustomerDescription } from '../../src/counting/customer-metrics.ts';
-import { CALENDAR, NOVEMBER } from '../support/owner.ts';
-import { customerNamed, ESTIMATED } from '../support/polled.ts';
+import { ESTIMATED } from '../support/polled.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './fixture.ts';
-
-const TODAY = CALENDAR.dayAt(Date.UTC(2026, 10, 25, 12));
-const TOMORROW = CALENDAR.dayAt(TODAY.endMs);
-const UNESTIMATED = { ...ESTIMATED, estimate: false };
-
-/** The clocks change in the nights after the second and the third day. */
-const NIGHTS = [
+import {
+  customer,
+  historyBefore,
+  NOBODY,
+  passes,
+  poll,
   TODAY,
-  ...[Date.UTC(2026, 9, 24, 12), Date.UTC(2026, 2, 28, 12)].map((atMs) => CALENDAR.dayAt(atMs)),
-];
-
-/** Counts of one day, by minutes since its start. */
-type Minutes = Readonly<Record<number, readonly number[]>>;
-
-function dayOf(day: Span, minutes: Minutes): DayCounts {
-  const counter = new DayCounter(CALENDAR, [day], 'people');
-  Object.entries(minutes).forEach(([minute, counts]) => {
-    counter.add(day.startMs + Number(minute) * MINUTE_MS, counts);
-  });
-  const [counted] = counter.days() as [DayCounts];
-  return counted;
-}
-
-/** 20 people enter and leave each hour from 08:00 to 16:00, 4 of them log in. */
-const USUAL_DAY: Minutes = Object.fromEntries(
-  Array.from({ length: 32 }, (_, quarter) => [240 + quarter * 15, [5, 5]]),
-);
-
-function historyBefore(day: Span, minutes: Minutes = USUAL_DAY, yesterday = minutes): Past {
-  return historyOf(day, ({ endMs }) => (endMs === day.startMs ? yesterday : minutes));
-}
-
-/** Four weeks before a day, each day with its own counts. */
-function historyOf(day: Span, minutesOf: (past: Span) => Minutes): Past {
-  const days: Span[] = [];
-  for (let before = day; days.length < 28;) {
-    before = CALENDAR.dayBefore(before);
-    days.unshift(before);
-  }
-  return createPast(
-    CALENDAR,
-    day,
-    days.map((past) => dayOf(past, minutesOf(past))),
-  );
-}
-
-function customer(
-  streams: Customer['streams'] = ['people'],
-  description: CustomerDescription = UNESTIMATED,
-): Customer {
-  const created = customerNamed('riverside', undefined, { streams });
-  created.setDescription(description);
-  return created;
-}
-
-/** A poll that is accepted at a minute of the day, after these counts. */
-function poll(
-  of: Customer,
-  minute: number,
-  minutes: Minutes | undefined,
-  { day = TODAY, stream = 'people' }: { day?: Span; stream?: 'people' | 'logins' } = {},
-): void {
-  const atMs = day.startMs + minute * MINUTE_MS;
-  const counts = minutes && dayOf(day, minutes);
-  const endMs = atMs + 1;
-  const snapshot: Snapshot = {
-    period: NOVEMBER,
-    day,
-    atMs,
-    totals: [0, 0],
-    today: [0, 0],
-    minutes: counts && { counts, atMs, endMs, lastSeenMs: lastSeenIn(counts, endMs) },
-  };
-  of.pollSucceeded(stream, { state: { ...INITIAL_STATE, snapshot }, result: 'accepted' }, atMs);
-}
+  TOMORROW,
+  UNESTIMATED,
+  USUAL_DAY,
+} from './site-fixture.ts';
+import type { Minutes } from './site-fixture.ts';
 
 function expected(of: Customer, minute: number, day = TODAY): number | undefined {
   return of.metricsAt(day.startMs + minute * MINUTE_MS).usual?.people;
@@ -181,100 +109,6 @@ describe('on a new day', () => {
   );
 });
 
-/** Eight or more are a problem. */
-describe('missed logins', () => {
-  const LOGINS: Minutes = Object.fromEntries(
-    Array.from({ length: 32 }, (_, quarter) => [240 + quarter * 15, [1]]),
-  );
-
-  const COUNTED = { people: { 300: [90, 0], 479: [1, 0] }, logins: { 240: [1] } };
-
-  function polled(): Customer {
-    const library = customer(['people', 'logins']);
-    library.pastRead('people', historyBefore(TODAY));
-    library.pastRead('logins', historyBefore(TODAY, LOGINS));
-    poll(library, 480, COUNTED.people);
-    poll(library, 480, COUNTED.logins, { stream: 'logins' });
-    return library;
-  }
-  function loginsAt(of: Customer, minute: number): number | undefined {
-    const { problems } = of.metricsAt(TODAY.startMs + minute * MINUTE_MS);
-    return problems.find(({ kind }) => kind === 'no_logins')?.missed;
-  }
-
-  test.each([
-    ['people', 'logins'],
-    ['logins', 'people'],
-  ] as const)('are known once the history of %s and then that of %s is read', (first, second) => {
-    const histories = { people: historyBefore(TODAY), logins: historyBefore(TODAY, LOGINS) };
-    const library = customer(['people', 'logins']);
-    poll(library, 480, { 300: [90, 0], 479: [1, 0] });
-    poll(library, 480, { 240: [1] }, { stream: 'logins' });
-    library.pastRead(first, histories[first]);
-    expect(loginsAt(library, 480)).toBeUndefined();
-    library.pastRead(second, histories[second]);
-    expect(loginsAt(library, 480)).toBeCloseTo((479 - 60 - 255) / 15, 9);
-  });
-
-  test('are known for 15 minutes after the older poll', () => {
-    expect(loginsAt(polled(), 495)).toBeDefined();
-    for (const stream of ['people', 'logins'] as const) {
-      const library = polled();
-      poll(library, 490, COUNTED[stream], { stream });
-      expect(loginsAt(library, 495.001)).toBeUndefined();
-    }
-  });
-
-  test('follow new opening hours at once', () => {
-    const library = polled();
-    const openingHours = parseOpeningHours('Mo-Su 10:00-20:00', undefined);
-    library.setDescription({ ...UNESTIMATED, openingHours });
-    expect(loginsAt(library, 480)).toBeUndefined();
-    library.setDescription(UNESTIMATED);
-    expect(loginsAt(library, 480)).toBeDefined();
-  });
-
-  test('are unknown while the keys of a stream cannot be parsed', () => {
-    for (const stream of ['people', 'logins'] as const) {
-      const library = polled();
-      poll(library, 481, undefined, { stream });
-      expect(loginsAt(library, 481)).toBeUndefined();
-    }
-  });
-
-  test('stay when a new day was polled by one stream only', () => {
-    const library = polled();
-    poll(library, 24 * 60 - 1, { 300: [90, 0], 479: [1, 0] });
-    poll(library, 24 * 60 - 1, { 240: [1] }, { stream: 'logins' });
-    const before = loginsAt(library, 24 * 60);
-    expect(before).toBeCloseTo((479 - 60 - 255) / 15, 9);
-    poll(library, 0, { 0: [1, 0] }, { day: TOMORROW });
-    expect(loginsAt(library, 24 * 60)).toBe(before);
-    poll(library, 0, {}, { day: TOMORROW, stream: 'logins' });
-    // The usual share of the 92 who came in since.
-    const share = (27 * 32 + 1) / (27 * 160 + 91);
-    expect(loginsAt(library, 24 * 60)).toBeCloseTo(share * 92, 9);
-  });
-});
-
-test('minutes that cannot be read are a problem since the first poll in a row without them', () => {
-  const library = customer(['people', 'logins']);
-  const polls = [
-    ['people', undefined, 0],
-    ['people', undefined, 0],
-    ['people', {}, undefined],
-    ['logins', undefined, 3],
-  ] as const;
-  const since = polls.map(([stream, minutes], minute) => {
-    poll(library, minute, minutes, { stream });
-    const { problems } = library.metricsAt(TODAY.startMs + minute * MINUTE_MS);
-    return problems.map(({ kind, sinceMs }) => [kind, (sinceMs - TODAY.startMs) / MINUTE_MS]);
-  });
-  expect(since).toEqual(
-    polls.map(([, , minute]) => (minute === undefined ? [] : [['minutes_unreadable', minute]])),
-  );
-});
-
 describe('the occupancy of today', () => {
   const MINUTES = { 10: [3, 0], 20: [0, 1], 35: [2, 0] };
 
@@ -338,14 +172,6 @@ test('an estimate that a reload switches on is learned from the history that was
   }
 });
 
-/** So many people in each quarter-hour between two minutes of the day. */
-function passes(from: number, until: number, counts: readonly number[]): Minutes {
-  const quarters = Array.from({ length: (until - from) / 15 }, (_, i) => from + 15 * i);
-  return Object.fromEntries(quarters.map((minute) => [minute, counts]));
-}
-
-const NOBODY = passes(240, 600, [5, 5]);
-
 describe('an estimate', () => {
   function estimated(minute: number, minutes: Minutes, history = historyBefore(TODAY)) {
     const library = customer(['people'], ESTIMATED);
@@ -358,7 +184,7 @@ describe('an estimate', () => {
   const NO_ENTRIES = { ...passes(240, 375, [5, 5]), ...passes(375, 720, [0, 5]) };
   const AGAIN = passes(600, 720, [5, 5]);
 
-  /** Limits are in problems.test.ts. */
+  /** Limits are in site-problems.test.ts. */
   test.each<[string, Minutes, number, boolean, readonly string[]]>([
     ['as usual', USUAL_DAY, 700, true, []],
     ['after 10 missed people, whom no login shows', NOBODY, 675, true, []],
@@ -420,198 +246,6 @@ describe('an estimate', () => {
     poll(library, 480, USUAL_DAY, { day });
     const { estimate } = library.metricsAt(day.startMs + 480 * MINUTE_MS);
     expect(estimate).toEqual({ people: undefined, ratio: 1 });
-  });
-});
-
-describe('a building that counts nobody', () => {
-  const LOGINS: Minutes = { 590: [1], 610: [1] };
-  function problemsOf(library: Customer, minute: number, day: Span) {
-    return library.metricsAt(day.startMs + minute * MINUTE_MS);
-  }
-  function started(day: Span): Customer {
-    const library = customer(['people', 'logins'], ESTIMATED);
-    library.pastRead('people', historyBefore(day));
-    return library;
-  }
-  function pollBoth(
-    library: Customer,
-    minute: number,
-    day: Span,
-    people = NOBODY,
-    logins = LOGINS,
-  ): void {
-    poll(library, minute, people, { day });
-    poll(library, minute, logins, { day, stream: 'logins' });
-  }
-
-  test('has a problem from the tenth missed person on, until somebody is counted', () => {
-    const library = started(TODAY);
-    pollBoth(library, 674, TODAY);
-    expect(problemsOf(library, 674, TODAY).problems).toEqual([]);
-    pollBoth(library, 675, TODAY);
-    // From 10:00 to 10:15, 5 enter and 5 leave in a quarter-hour.
-    const missed = expect.closeTo(5, 9) as number;
-    const sinceMs = TODAY.startMs + 585 * MINUTE_MS;
-    const metrics = problemsOf(library, 675, TODAY);
-    expect(metrics.problems).toEqual([{ kind: 'nobody_counted', sinceMs, missed }]);
-    expect(metrics).toMatchObject({ isTrusted: false, missed, inside: undefined });
-    expect(metrics.estimate.people).toBeUndefined();
-    pollBoth(library, 300, TOMORROW, { 299: [1, 0] }, {});
-    expect(problemsOf(library, 300, TOMORROW)).toMatchObject({ problems: [], isTrusted: true });
-  });
-
-  /** Entries of doors in the month, and today; as many leave. */
-  type Doors = Readonly<Record<string, number>>;
-  function pollDevices(library: Customer, minute: number, month: Doors, today = month): void {
-    const [totals, ofToday] = [month, today].map(
-      (doors) => new Map(Object.entries(doors).map(([door, count]) => [door, [count, count]])),
-    ) as [Map<string, number[]>, Map<string, number[]>];
-    const atMs = TODAY.startMs + minute * MINUTE_MS;
-    const counts = { totals, today: ofToday, droppedKeys: 0 };
-    const snapshot = { period: NOVEMBER, day: TODAY, atMs, ...counts };
-    const state = { ...INITIAL_BREAKDOWN, snapshot };
-    library.breakdownSucceeded('device', { state, result: 'accepted' }, atMs);
-  }
-
-  test('has a silent device by its share of the month, since the start of a day without counts', () => {
-    const library = started(TODAY);
-    library.breakdowns.configure(['device']);
-    poll(library, 600, passes(240, 600, [5, 4]));
-    expect(problemsOf(library, 600, TODAY).problems).toEqual([]);
-    pollDevices(library, 600, { front: 80, side: 20 }, { front: 120 });
-    const { problems, missed, isTrusted, breakdowns } = problemsOf(library, 600, TODAY);
-    // A fifth of the 120 who came in.
-    expect(problems).toEqual([{ kind: 'door_silent', sinceMs: TODAY.startMs, missed: 24 }]);
-    expect({ missed, isTrusted }).toEqual({ missed: 24, isTrusted: false });
-    expect(breakdowns.device?.keys.map(({ device }) => device)).toEqual([
-      { lastSeenMs: TODAY.startMs + 600 * MINUTE_MS, missed: 0 },
-      { lastSeenMs: TODAY.startMs, missed: 24 },
-    ]);
-  });
-
-  test('does not know what its devices missed before its past is read, or while keys cannot be parsed', () => {
-    const library = customer();
-    library.breakdowns.configure(['device']);
-    pollDevices(library, 600, { front: 80 });
-    for (const minutes of [{}, undefined]) {
-      poll(library, 600, minutes);
-      const { breakdowns } = problemsOf(library, 600, TODAY);
-      expect(breakdowns.device?.keys[0]?.device?.missed).toBeUndefined();
-      library.pastRead('people', historyBefore(TODAY));
-    }
-  });
-
-  test('has no silent device after a day that ended soon after its last count', () => {
-    const library = started(TODAY);
-    library.breakdowns.configure(['device']);
-    for (const [minute, front] of [
-      [300, 80],
-      [720, 200],
-    ] as const) {
-      poll(library, minute, passes(240, 330, [150, 150]));
-      pollDevices(library, minute, { front, side: 30 });
-    }
-    expect(problemsOf(library, 720, TODAY).problems).toEqual([]);
-  });
-
-  test('has no problems of counts while polls fail, nor before the first poll', () => {
-    const library = started(TODAY);
-    expect(problemsOf(library, 0, TODAY)).toMatchObject({ problems: [], isTrusted: undefined });
-    pollBoth(library, 675, TODAY);
-    const failedMs = TODAY.startMs + 676 * MINUTE_MS;
-    library.pollFailed('people', 'HTTP 503', failedMs);
-    expect(library.metricsAt(failedMs).validUntilMs).toBe(TODAY.startMs + 680 * MINUTE_MS);
-    const { problems, isTrusted, missed } = problemsOf(library, 680, TODAY);
-    expect(problems).toEqual([{ kind: 'polls_failing', sinceMs: TODAY.startMs + 675 * MINUTE_MS }]);
-    expect({ isTrusted, missed }).toEqual({ isTrusted: false, missed: undefined });
-    pollBoth(library, 681, TODAY);
-    expect(problemsOf(library, 681, TODAY).problems).toMatchObject([{ kind: 'nobody_counted' }]);
-  });
-});
-
-describe.each(NIGHTS)('over the night after %o', (day) => {
-  const next = CALENDAR.dayAt(day.endMs);
-  const MORNING = passes(240, 480, [5, 5]);
-  const BUSY = passes(240, 720, [5, 5]);
-  const LOGINS = passes(240, 720, [2]);
-  const LAST_MINUTE = 345;
-  const sinceMs = day.startMs + LAST_MINUTE * MINUTE_MS;
-
-  /** Counts of the day, and of the next one until it is polled; of days before, by how many days before. */
-  interface Scenario {
-    readonly people?: readonly [Minutes, Minutes];
-    readonly logins?: readonly [Minutes, Minutes];
-    readonly past?: (daysBefore: number) => Minutes;
-    /** When the problem began, if that is not the last count in the day. */
-    readonly sinceMs?: number;
-  }
-  /** One direction counts nobody from 09:45 on. */
-  function oneWay(counts: readonly number[]): Pick<Scenario, 'people'> {
-    const both = passes(240, LAST_MINUTE + 15, [5, 5]);
-    return { people: [{ ...both, ...passes(360, 720, counts) }, passes(240, 480, counts)] };
-  }
-  const SCENARIOS: Readonly<Record<string, Scenario>> = {
-    nobody_counted: {
-      people: [NOBODY, {}],
-      logins: [{ 590: [1], 610: [1] }, {}],
-      sinceMs: day.startMs + 585 * MINUTE_MS,
-    },
-    entries_missing: oneWay([0, 5]),
-    exits_missing: oneWay([5, 0]),
-    no_logins: { logins: [passes(240, 360, [2]), {}] },
-    directions_unbalanced: {
-      past: (ago) =>
-        passes(
-          240,
-          720,
-          [
-            [5, 5],
-            [30, 1],
-            [2, 20],
-            [20, 2],
-          ][ago] ?? [5, 5],
-        ),
-      sinceMs: dayBefore(3).startMs,
-    },
-    door_ratio_off: {
-      past: (ago) => passes(240, 720, ago < 15 ? [15, 12] : [20, 19]),
-      people: [passes(240, 720, [15, 12]), passes(240, 480, [15, 12])],
-      // Two days later, the learned ratio is above 1.1.
-      sinceMs: dayBefore(12).startMs,
-    },
-  };
-
-  function dayBefore(count: number): Span {
-    return count === 0 ? day : CALENDAR.dayBefore(dayBefore(count - 1));
-  }
-  /** A process that knows what was counted before today. */
-  function started(today: Span, { past = () => BUSY, people, logins }: Scenario): Customer {
-    const library = customer(['people', 'logins'], ESTIMATED);
-    const [ofDay, loginsOfDay] = [people?.[0] ?? BUSY, logins?.[0] ?? LOGINS];
-    const history = historyOf(today, ({ startMs }) =>
-      startMs === day.startMs ? ofDay : past(Math.round((day.startMs - startMs) / DAY_MS)),
-    );
-    library.pastRead('people', history);
-    library.pastRead('logins', historyBefore(today, LOGINS, today === day ? LOGINS : loginsOfDay));
-    return library;
-  }
-  function problemsAt(library: Customer, today: Span, minute: number, scenario: Scenario) {
-    const index = today === day ? 0 : 1;
-    const { people = [BUSY, MORNING], logins = [LOGINS, passes(240, 480, [2])] } = scenario;
-    poll(library, minute, people[index], { day: today });
-    poll(library, minute, logins[index], { day: today, stream: 'logins' });
-    const { problems } = library.metricsAt(today.startMs + minute * MINUTE_MS);
-    return problems.map(({ kind, sinceMs: fromMs }) => ({ kind, sinceMs: fromMs }));
-  }
-
-  test.each(Object.entries(SCENARIOS))('%s has one start, also in a replica', (kind, scenario) => {
-    const problem = [{ kind, sinceMs: scenario.sinceMs ?? sinceMs }];
-    const library = started(day, scenario);
-    expect(problemsAt(library, day, 719, scenario)).toEqual(problem);
-    problemsAt(library, day, (day.endMs - day.startMs) / MINUTE_MS - 1, scenario);
-    expect(problemsAt(library, next, 0, scenario)).toEqual(problem);
-    expect(problemsAt(library, next, 480, scenario)).toEqual(problem);
-    expect(problemsAt(started(next, scenario), next, 480, scenario)).toEqual(problem);
   });
 });
 

@@ -1,0 +1,90 @@
+/** A building whose counts, and those of the four weeks before, a test says by the minute. */
+import type { Span } from '../../src/counting/calendar/calendar.ts';
+import type { Customer } from '../../src/counting/customer.ts';
+import type { CustomerDescription } from '../../src/counting/customer-metrics.ts';
+import { createPast } from '../../src/counting/past/past.ts';
+import type { Past } from '../../src/counting/past/past.ts';
+import { DayCounter, lastSeenIn } from '../../src/counting/rows/day-counts.ts';
+import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
+import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
+import type { Snapshot } from '../../src/counting/totals/state.ts';
+import { CALENDAR, NOVEMBER } from '../support/owner.ts';
+import { customerNamed, ESTIMATED } from '../support/polled.ts';
+import { MINUTE_MS } from './fixture.ts';
+
+export const TODAY = CALENDAR.dayAt(Date.UTC(2026, 10, 25, 12));
+export const TOMORROW = CALENDAR.dayAt(TODAY.endMs);
+export const UNESTIMATED = { ...ESTIMATED, estimate: false };
+
+/** Counts of one day, by minutes since its start. */
+export type Minutes = Readonly<Record<number, readonly number[]>>;
+
+function dayOf(day: Span, minutes: Minutes): DayCounts {
+  const counter = new DayCounter(CALENDAR, [day], 'people');
+  Object.entries(minutes).forEach(([minute, counts]) => {
+    counter.add(day.startMs + Number(minute) * MINUTE_MS, counts);
+  });
+  const [counted] = counter.days() as [DayCounts];
+  return counted;
+}
+
+/** 20 people enter and leave each hour from 08:00 to 16:00, 4 of them log in. */
+export const USUAL_DAY: Minutes = Object.fromEntries(
+  Array.from({ length: 32 }, (_, quarter) => [240 + quarter * 15, [5, 5]]),
+);
+
+export function historyBefore(day: Span, minutes: Minutes = USUAL_DAY, yesterday = minutes): Past {
+  return historyOf(day, ({ endMs }) => (endMs === day.startMs ? yesterday : minutes));
+}
+
+/** Four weeks before a day, each day with its own counts. */
+export function historyOf(day: Span, minutesOf: (past: Span) => Minutes): Past {
+  const days: Span[] = [];
+  for (let before = day; days.length < 28;) {
+    before = CALENDAR.dayBefore(before);
+    days.unshift(before);
+  }
+  return createPast(
+    CALENDAR,
+    day,
+    days.map((past) => dayOf(past, minutesOf(past))),
+  );
+}
+
+export function customer(
+  streams: Customer['streams'] = ['people'],
+  description: CustomerDescription = UNESTIMATED,
+): Customer {
+  const created = customerNamed('riverside', undefined, { streams });
+  created.setDescription(description);
+  return created;
+}
+
+/** A poll that is accepted at a minute of the day, after these counts. */
+export function poll(
+  of: Customer,
+  minute: number,
+  minutes: Minutes | undefined,
+  { day = TODAY, stream = 'people' }: { day?: Span; stream?: 'people' | 'logins' } = {},
+): void {
+  const atMs = day.startMs + minute * MINUTE_MS;
+  const counts = minutes && dayOf(day, minutes);
+  const endMs = atMs + 1;
+  const snapshot: Snapshot = {
+    period: NOVEMBER,
+    day,
+    atMs,
+    totals: [0, 0],
+    today: [0, 0],
+    minutes: counts && { counts, atMs, endMs, lastSeenMs: lastSeenIn(counts, endMs) },
+  };
+  of.pollSucceeded(stream, { state: { ...INITIAL_STATE, snapshot }, result: 'accepted' }, atMs);
+}
+
+/** So many people in each quarter-hour between two minutes of the day. */
+export function passes(from: number, until: number, counts: readonly number[]): Minutes {
+  const quarters = Array.from({ length: (until - from) / 15 }, (_, i) => from + 15 * i);
+  return Object.fromEntries(quarters.map((minute) => [minute, counts]));
+}
+
+export const NOBODY = passes(240, 600, [5, 5]);
