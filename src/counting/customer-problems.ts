@@ -22,7 +22,7 @@ export interface CustomerFacts {
   /** The first accepted poll in a row whose minutes cannot be read. */
   readonly unreadableMs: number | undefined;
   /** Undefined while they are not known. */
-  readonly logins: { readonly missed: number; readonly lastMs: number | undefined } | undefined;
+  readonly logins: { readonly missed: number | undefined; readonly lastMs: number | undefined };
 }
 
 export interface CustomerProblems {
@@ -81,10 +81,9 @@ function findProblems(
 
 /** It lasts until somebody logs in, and before the first values of this process. */
 function noLogins(
-  { logins, streams }: CustomerFacts,
+  { logins: { missed = 0, lastMs }, streams }: CustomerFacts,
   before: readonly Problem[],
 ): readonly Problem[] {
-  const { missed = 0, lastMs } = logins ?? {};
   const known = lasting(before, 'no_logins', lastMs);
   if (known !== undefined && streams.some(({ stream }) => stream === 'logins')) {
     return [atLeast(known, missed)];

@@ -356,7 +356,6 @@ export class Customer implements MetricsSource {
 
   #facts(nowMs: number): CustomerFacts {
     const { intervalMs, breakdownIntervalMs } = this.#intervals;
-    const missedLogins = this.#usualLoginsAt(nowMs);
     const { people, logins } = this.#streams;
     const streams: StreamFacts[] = this.streams.map((stream) => ({
       stream,
@@ -371,10 +370,7 @@ export class Customer implements MetricsSource {
       refusedMs: this.#refusedMs,
       streams,
       unreadableMs: people.unreadableMs ?? logins.unreadableMs,
-      logins:
-        missedLogins === undefined
-          ? undefined
-          : { missed: missedLogins, lastMs: logins.days.lastSeenAt(nowMs) },
+      logins: { missed: this.#usualLoginsAt(nowMs), lastMs: logins.days.lastSeenAt(nowMs) },
     };
   }
 

@@ -104,11 +104,13 @@ test('logins are missed until somebody logs in, also when none are usual any mor
     return problemsOfCustomer({ ...WORKS, logins, streams: polled }, NOW_MS, before).problems;
   }
   expect(remembered([...before, { kind: 'over_capacity', sinceMs: ago(9) }])).toEqual(before);
-  expect(found(undefined)).toEqual(before);
+  const unknown = { missed: undefined, lastMs: undefined };
+  expect(found(unknown)).toEqual(before);
+  expect(found({ ...unknown, lastMs: ago(2) })).toEqual([]);
   expect(found({ missed: 0, lastMs: undefined })).toEqual(before);
   expect(found({ missed: 14, lastMs: ago(500) })).toEqual([{ ...before[0], missed: 14 }]);
   expect(found({ missed: 0, lastMs: ago(2) })).toEqual([]);
-  expect(found(undefined, streams.slice(0, 1))).toEqual([]);
+  expect(found(unknown, streams.slice(0, 1))).toEqual([]);
 });
 
 test('has its causes first', () => {
