@@ -21,7 +21,7 @@ export interface CustomerFacts {
   readonly streams: readonly StreamFacts[];
   /** The first accepted poll in a row whose minutes cannot be read. */
   readonly unreadableMs: number | undefined;
-  /** Undefined while they are not known. */
+  /** About how many are missed, and the newest one; each is undefined while it is not known. */
   readonly logins: { readonly missed: number | undefined; readonly lastMs: number | undefined };
 }
 

@@ -143,10 +143,12 @@ export function lasting(
   return known !== undefined && lastMs < known.sinceMs + QUARTER_MS ? known : undefined;
 }
 
+/** Returns the problem of a kind; undefined if there is none. */
 export function knownOf(before: readonly Problem[], kind: ProblemKind): Problem | undefined {
   return before.find((problem) => problem.kind === kind);
 }
 
+/** Returns a problem whose number missed does not fall. */
 export function atLeast(problem: Problem, missed = 0): Problem {
   return { ...problem, missed: Math.max(missed, problem.missed ?? 0) };
 }

@@ -24,8 +24,8 @@ import type { Past } from './past/past.ts';
 import { aboveSince, CURVE_STEP_MS, occupancyAt, occupancyCurve } from './occupancy/occupancy.ts';
 import { countedSince, enteredLastHour, lastSeen, openTime, usualPeople } from './past/usual.ts';
 import type { SitePast } from './past/usual.ts';
-import { problemsOfDoors, problemsOfSite } from './site-problems.ts';
 import type { Problem } from './problems.ts';
+import { problemsOfDoors, problemsOfSite } from './site-problems.ts';
 import type { DeviceFacts, SiteFacts, SiteProblems } from './site-problems.ts';
 import { countOf, grandTotal } from './rows/counts.ts';
 

@@ -28,7 +28,7 @@ function dayOf(day: Span, minutes: Minutes): DayCounts {
   return counted;
 }
 
-/** 20 people enter and leave each hour from 08:00 to 16:00, 4 of them log in. */
+/** 20 people enter and leave each hour from 08:00 to 16:00. */
 export const USUAL_DAY: Minutes = Object.fromEntries(
   Array.from({ length: 32 }, (_, quarter) => [240 + quarter * 15, [5, 5]]),
 );
@@ -87,4 +87,5 @@ export function passes(from: number, until: number, counts: readonly number[]): 
   return Object.fromEntries(quarters.map((minute) => [minute, counts]));
 }
 
+/** The usual day until 14:00, and nobody after. */
 export const NOBODY = passes(240, 600, [5, 5]);
