@@ -135,23 +135,19 @@ export const SWITCHES = {
   badValueStatus: choices(400, 422),
 };
 
-/** What the metadata says of a response; its meaning is not documented. No value depends on it. */
-const METADATA = {
-  /** Number of rows or records in the response; of what it sums up or pages; or nothing. */
-  metadataCount: choices('rows', 'counts', 'absent'),
-  /** `from` and `to`. */
-  metadataTimes: choices('as asked', 'utc', 'absent'),
-};
+type Settings = { readonly [Name in keyof typeof SWITCHES]: (typeof SWITCHES)[Name][number] };
 
-type Settings<Of extends Readonly<Record<string, Choices<unknown>>>> = {
-  readonly [Name in keyof Of]: Of[Name][number];
-};
-
-export interface Conventions extends Settings<typeof SWITCHES>, Settings<typeof METADATA> {
+export interface Conventions extends Settings {
   readonly minuteKey: MinuteKey;
+  /** Number of rows or records in the response, or of what it sums up or pages. Not drawn: no value depends on it. */
+  readonly metadataCount: 'rows' | 'counts';
   /** Whether branches, clients and devices are replaced by `forcedTo`. Not drawn: no client could know them. */
   readonly forcedGroups: 'never' | 'always';
 }
+
+const LIKELIEST = Object.fromEntries(
+  Object.entries(SWITCHES).map(([name, [first]]) => [name, first]),
+) as Settings;
 
 export const plainConventions: Conventions = {
   minuteKey: {
@@ -161,12 +157,7 @@ export const plainConventions: Conventions = {
     precision: 'second',
     separator: 'T',
   },
+  metadataCount: 'rows',
   forcedGroups: 'never',
-  ...likeliest(SWITCHES),
-  ...likeliest(METADATA),
+  ...LIKELIEST,
 };
-
-function likeliest<Of extends Readonly<Record<string, Choices<unknown>>>>(switches: Of) {
-  const settings = Object.entries(switches).map(([name, [first]]) => [name, first]);
-  return Object.fromEntries(settings) as Settings<Of>;
-}

@@ -68,11 +68,10 @@ function aggregated(
       query.stream === 'people' ? `"in":${counts.in},"out":${counts.out}` : `"value":${counts.in}`;
     result += `${result === '' ? '' : ','}{"key":${key},${values}}`;
   }
-  const count = {
-    rows: rows.length,
-    counts: rows.reduce((sum, { counts }) => sum + counts.in + counts.out, 0),
-    absent: undefined,
-  }[metadataCount];
+  const count =
+    metadataCount === 'rows'
+      ? rows.length
+      : rows.reduce((sum, { counts }) => sum + counts.in + counts.out, 0);
   const metadata = JSON.stringify({ ...query.echo, count, aggregation });
   return `{"metadata":${metadata},"result":[${result}]}`;
 }
@@ -217,9 +216,7 @@ function rawBody(ledger: Ledger, query: DataQuery, nowMs: number): string | unde
   const last = found[texts.length - 1];
   const hasMore = last !== undefined && texts.length < found.length;
   const startToken = hasMore ? writeStartToken(query, last) : undefined;
-  const count = { rows: texts.length, counts: found.length, absent: undefined }[
-    conventions.metadataCount
-  ];
+  const count = conventions.metadataCount === 'rows' ? texts.length : found.length;
   const metadata = JSON.stringify({ ...query.echo, count, startToken, limit });
   return `{"metadata":${metadata},"result":[${texts.join(',')}]}`;
 }

@@ -89,23 +89,8 @@ export function parseQuery(
     requestedFromMs: fromMs,
     limit: page.limit,
     after: page.after,
-    echo: {
-      from: echoOf(from, fromMs, conventions),
-      to: echoOf(to, toMs, conventions),
-    },
+    echo: { from, to },
   };
-}
-
-function echoOf(
-  text: string | undefined,
-  atMs: number,
-  { metadataTimes }: Conventions,
-): string | undefined {
-  return metadataTimes === 'utc' && text !== undefined
-    ? new Date(atMs).toISOString()
-    : metadataTimes === 'absent'
-      ? undefined
-      : text;
 }
 
 function parsePage(

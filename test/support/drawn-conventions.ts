@@ -4,7 +4,7 @@ import { pick } from '../../src/simulator/chance.ts';
 import { SWITCHES, plainConventions } from '../../src/simulator/conventions.ts';
 import type { Conventions, KeyType, KeyZone, MinuteKey } from '../../src/simulator/conventions.ts';
 
-/** Draws every switch but the metadata; half of the draws take the likeliest setting. */
+/** Draws every switch; half of the draws take the likeliest setting. */
 export function drawConventions(random: Random): Conventions {
   const minuteKey = drawMinuteKey(random);
   const drawn = Object.entries(SWITCHES).map(([name, values]) => [
