@@ -327,6 +327,16 @@ describe('the devices of a building', () => {
     expect(device?.keys.map((key) => key.device?.missed)).toEqual(Array(6).fill(undefined));
   });
 
+  test('miss their share of the people who were counted since, where that is one', () => {
+    polled.nowMs -= HOUR_MS;
+    polled.poll({ 301: 30, 302: 10 });
+    polled.nowMs = NOW_MS;
+    polled.poll({ 301: 30, 302: 20 });
+    polled.count([[NOW_MS - 10 * MINUTE_MS, 20]]);
+    const { device } = polled.customer.metricsAt(NOW_MS).breakdowns;
+    expect(device?.keys.map((key) => key.device?.missed)).toEqual([12, 0]);
+  });
+
   test('counted in this month or in the last one; there are none where they are not polled', () => {
     polled.nowMs = NOVEMBER.startMs - DAY_MS;
     polled.poll({ 301: 1 });

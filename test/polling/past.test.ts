@@ -113,33 +113,53 @@ const ENDS = [
   ['at the stop', ({ scheduler }: SchedulerFixture) => void scheduler.stop()],
 ] as const;
 
-test.each(ENDS)('a past that hangs is read once, and dropped %s', async (_, end) => {
-  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
-  const hanging: AbortSignal[] = [];
-  const { customer, client } = estimated(fixture, () => {});
+/** A customer whose past hangs, and from an instant on also its polls. */
+function hangingPast(fixture: SchedulerFixture, name: string, pollsUntilMs = Infinity) {
+  const signals: AbortSignal[] = [];
+  const { customer, client } = estimated(fixture, () => {}, name);
   const polled: PolledCustomer = {
     customer,
     client: {
       page: (...question) => client.page(...question),
       query(question, signal, ...rest) {
         // Polls have no end.
-        if (question.to === undefined) {
+        if (question.to !== undefined) {
+          signals.push(signal);
+        } else if (fixture.clock.monotonicMs() < pollsUntilMs) {
           return client.query(question, signal, ...rest);
         }
-        hanging.push(signal);
         return hang(question, signal);
       },
     },
   };
+  return { polled, signals };
+}
+
+test.each(ENDS)('a past that hangs is read once, and dropped %s', async (_, end) => {
+  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
+  const { polled, signals } = hangingPast(fixture, 'a');
   await fixture.run([polled], 2_000);
   fixture.scheduler.setCustomers([polled]);
   await fixture.clock.advance(2 * MINUTE_MS);
-  expect(hanging.map(({ aborted }) => aborted)).toEqual([false]);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
   end(fixture);
   await fixture.clock.advance(1_000);
-  expect(hanging.map(({ aborted }) => aborted)).toEqual([true]);
+  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   expect(fixture.lines).toEqual([]);
 });
+
+test.each(ENDS)(
+  'a past that waits for a slot is not read after its poll was dropped %s',
+  async (_, end) => {
+    const startMs = DAY_START_MS + 6 * HOUR_MS;
+    await using fixture = new SchedulerFixture({ startMs, maxRequestsPerSecond: 1 });
+    const [first, waits] = [hangingPast(fixture, 'a'), hangingPast(fixture, 'b', MINUTE_MS)];
+    await fixture.run([first.polled, waits.polled], 2 * MINUTE_MS);
+    end(fixture);
+    await fixture.clock.advance(2 * MINUTE_MS);
+    expect([first, waits].map(({ signals }) => signals.length)).toEqual([1, 0]);
+  },
+);
 
 test.each(ENDS)('nothing is requested after a poll that was dropped %s', async (_, end) => {
   await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });

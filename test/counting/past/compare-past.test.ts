@@ -1,6 +1,6 @@
 /** The nightly comparison of the past with the service: what is read again. */
 import { describe, expect, test } from 'vitest';
-import type { AggregatedResponse } from '../../../src/base/model.ts';
+import type { AggregatedResponse, Key } from '../../../src/base/model.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { Zone } from '../../../src/counting/calendar/zone.ts';
 import { comparePast } from '../../../src/counting/past/compare-past.ts';
@@ -101,9 +101,10 @@ test.each([...KEYS, ['unknown', { dayKey: 'index' }] as const])(
   },
 );
 
+const MIDNIGHT = new Calendar(new Zone('Europe/Copenhagen'), { hour: 0, minute: 0 });
+
 test('reads one day again if days start as those of the service', async () => {
-  const midnight = new Calendar(new Zone('Europe/Copenhagen'), { hour: 0, minute: 0 });
-  const { service, source, today, past, compare } = await library({}, undefined, midnight);
+  const { service, source, today, past, compare } = await library({}, undefined, MIDNIGHT);
   service.record(at(10, 12), [3, 0]);
   const { compared, read } = await compare(past);
   expect(read).toEqual([COMPARED, 'day 10-9', 'minute 10-9']);
@@ -137,14 +138,40 @@ test('does not take a roll-up that lags for a change', async () => {
   expect((await compare(newer)).read).toEqual([COMPARED]);
 });
 
-test.each<[string, Partial<Conventions>, readonly string[]]>([
-  ['cannot be parsed', { dayKey: 'index' }, [COMPARED, COMPARED, 'quarter 28-2', 'minute 2-0']],
-])('reads all days again if keys %s, and the total differs', async (_, conventions, expected) => {
-  const { service, source, past, compare } = await library(conventions);
+test('takes one that lags by more than two days for a change', async () => {
+  let missing = 0;
+  const { past, compare } = await library(
+    {},
+    ({ aggregation, rows }) => ({
+      aggregation,
+      rows: aggregation === 'day' ? rows.slice(0, rows.length - missing) : rows,
+    }),
+    MIDNIGHT,
+  );
+  missing = 2;
+  expect((await compare(past)).read).toEqual([COMPARED]);
+  missing = 3;
+  expect((await compare(past)).read).toContain('minute 3-2');
+});
+
+test.each<[string, Partial<Conventions>, (key: Key) => Key]>([
+  ['cannot be parsed', { dayKey: 'index' }, (key) => key],
+  ['are of other days', { dayKey: 'date' }, (key) => String(key).replace('2026', '2025')],
+])('reads all days again if keys %s, and the total differs', async (_, conventions, keyOf) => {
+  const { service, source, past, compare } = await library(
+    conventions,
+    ({ aggregation, rows }) => ({
+      aggregation,
+      rows: rows.map(({ key, counts }) => ({
+        key: aggregation === 'day' ? keyOf(key) : key,
+        counts,
+      })),
+    }),
+  );
   expect((await compare(past)).read).toEqual([COMPARED]);
   service.record(at(10, 12), [3, 0]);
   const { compared, read } = await compare(past);
-  expect(read).toEqual(expected);
+  expect(read).toEqual([COMPARED, COMPARED, 'quarter 28-2', 'minute 2-0']);
   expect(compared).toEqual(await readFourWeeks(source, TODAY));
 });
 
