@@ -41,10 +41,12 @@ export function problemsOfCustomer(
   nowMs: number,
   before: readonly Problem[],
 ): CustomerProblems {
-  const { problems, isCurrent } = findProblems(facts, nowMs, before);
+  // One that was stored before the clock was set back has not begun.
+  const begun = before.filter(({ sinceMs }) => sinceMs <= nowMs);
+  const { problems, isCurrent } = findProblems(facts, nowMs, begun);
   return {
     problems: problems.map((problem) =>
-      problem.kind === 'no_logins' ? problem : (knownOf(before, problem.kind) ?? problem),
+      problem.kind === 'no_logins' ? problem : (knownOf(begun, problem.kind) ?? problem),
     ),
     isCurrent,
   };
@@ -101,8 +103,9 @@ export function changesOfCustomer(
   return streams.flatMap((one) => [failsAfter(one, before), unconfirmedAfter(one, before)]);
 }
 
+/** The last success, or the first failure if the clock was set back after it. */
 function failingSince({ health }: StreamFacts): number {
-  return health.lastSuccessMs ?? health.failingSinceMs ?? Infinity;
+  return earliest(health.lastSuccessMs, health.failingSinceMs);
 }
 
 /** Before the first success of this process, it goes on failing. */
@@ -111,14 +114,12 @@ function failsAfter(facts: StreamFacts, before: readonly Problem[]): number {
   if (health.up !== false) {
     return Infinity;
   }
-  const known = knownOf(before, 'polls_failing');
-  return health.lastSuccessMs === undefined && known !== undefined
-    ? known.sinceMs
-    : failingSince(facts) + LIMITS.failedPolls * intervalMs;
+  const known = health.lastSuccessMs === undefined ? knownOf(before, 'polls_failing') : undefined;
+  return earliest(known?.sinceMs, failingSince(facts) + LIMITS.failedPolls * intervalMs);
 }
 
 function unconfirmedSince({ health }: StreamFacts): number {
-  return health.acceptedMs ?? health.waitingSinceMs ?? Infinity;
+  return earliest(health.acceptedMs, health.waitingSinceMs);
 }
 
 /** Before the first values that this process accepts, they go on waiting. */
@@ -127,8 +128,10 @@ function unconfirmedAfter(facts: StreamFacts, before: readonly Problem[]): numbe
   if (waitingSinceMs === undefined) {
     return Infinity;
   }
-  const known = knownOf(before, 'values_unconfirmed');
-  return acceptedMs === undefined && known !== undefined
-    ? known.sinceMs
-    : unconfirmedSince(facts) + LIMITS.maxUnconfirmedMs;
+  const known = acceptedMs === undefined ? knownOf(before, 'values_unconfirmed') : undefined;
+  return earliest(known?.sinceMs, unconfirmedSince(facts) + LIMITS.maxUnconfirmedMs);
+}
+
+function earliest(...atMs: readonly (number | undefined)[]): number {
+  return Math.min(...atMs.map((ms = Infinity) => ms));
 }

@@ -97,6 +97,24 @@ test.each([
   expect(found(better)).toEqual([]);
 });
 
+test.each([
+  ['polls_failing', { up: false, failingSinceMs: ago(5) }, { lastSuccessMs: ago(-60) }, 5],
+  ['values_unconfirmed', { waitingSinceMs: ago(15) }, { acceptedMs: ago(-60) }, 15],
+] as const)('%s begins in time although the clock was set back', (kind, health, later, minutes) => {
+  const stored = [{ kind, sinceMs: ago(-60) }];
+  for (const [known, more] of [
+    [[], later],
+    [stored, {}],
+  ] as const) {
+    const facts = { ...WORKS, streams: [streamOf('people', { ...health, ...more })] };
+    expect(problemsOfCustomer(facts, NOW_MS - 1, known).problems).toEqual([]);
+    expect(problemsOfCustomer(facts, NOW_MS, known).problems).toEqual([
+      { kind, sinceMs: ago(minutes) },
+    ]);
+    expect(changesOfCustomer(facts, known)).toContain(NOW_MS);
+  }
+});
+
 test('logins are missed until somebody logs in, also when none are usual any more', () => {
   const before = [{ kind: 'no_logins' as const, sinceMs: ago(500), missed: 12 }];
   const streams = [streamOf('people', {}), streamOf('logins', {})];
