@@ -408,6 +408,7 @@ function prompt(drawn: Conventions): Conventions {
 function answerable(drawn: Conventions): Conventions {
   const coarseIsWrong = drawn.dayFreshness === 'nightly' || drawn.quarterFreshness === 'nightly';
   const { forced, forcedTo } = coarseIsWrong ? plainConventions : drawn;
+  const isFarAhead = drawn.deviceClocks.aheadMs > DAY_MS;
   return {
     ...drawn,
     forced,
@@ -416,10 +417,9 @@ function answerable(drawn: Conventions): Conventions {
     window: 'as asked',
     forcedWindow: 'as asked',
     // Records from a month ahead are never rolled up, or are among today's for a month.
-    deviceClocks:
-      coarseIsWrong && drawn.deviceClocks.aheadMs > DAY_MS
-        ? plainConventions.deviceClocks
-        : drawn.deviceClocks,
+    deviceClocks: coarseIsWrong && isFarAhead ? plainConventions.deviceClocks : drawn.deviceClocks,
+    // They would be removed in the month in which they count, while others are added.
+    retentionMs: isFarAhead ? plainConventions.retentionMs : drawn.retentionMs,
     // A total by minutes takes more requests than a strict limit allows in one poll.
     rateLimit: coarseIsWrong ? undefined : drawn.rateLimit,
   };
