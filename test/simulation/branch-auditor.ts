@@ -222,12 +222,14 @@ export function createBranchAuditor({
     if (hours !== undefined || !canAuditBranchEstimates(of.environment)) {
       return;
     }
+    // Counts are of the minute of the customer's poll, also if a request for them failed and is repeated before the next.
+    const repeatedMs = environment.faultRate > 0 ? intervalMs : 0;
     /** Whether the estimate follows from counts of the last minutes. */
     function followsFrom(model: DoorModel, shown: readonly number[]): boolean {
       const day = { startMs: dayMs, endMs: dayMs + DAY_MS };
       for (const { counted, fromMs, toMs } of possibleCounts(dayMs, records)) {
         const lastMinute = Math.ceil((toMs + MINUTE_MS - dayMs) / MINUTE_MS);
-        const firstMinute = Math.ceil((fromMs - tookMs - dayMs) / MINUTE_MS);
+        const firstMinute = Math.ceil((fromMs - tookMs - repeatedMs - dayMs) / MINUTE_MS);
         for (let minute = lastMinute; minute >= firstMinute; minute -= 1) {
           const endMs = dayMs + minute * MINUTE_MS;
           if (finishedWindows(endMs, dayMs) === counted.windows.length) {
