@@ -26,8 +26,9 @@ const FAULTS = {
     const headers = { ...good.headers, 'content-type': HTML_TYPE };
     return respond({ status: 200, headers, body: htmlPage('Please accept our terms') });
   },
+  // Without its first byte, it would be a response without rows.
   truncated: (good, random) =>
-    respond({ ...good, body: good.body.slice(0, random.next() * good.body.length) }),
+    respond({ ...good, body: good.body.slice(0, 1 + random.next() * (good.body.length - 1)) }),
   oversized: (good) => respond({ ...good, body: good.body + ' '.repeat(OVERSIZE_BYTES) }),
   empty: (good) => respond({ ...good, body: withoutRows(good) }),
   slow: (good, random) => respond(good, Math.ceil(random.next() * MAX_SLOW_MS)),
