@@ -418,7 +418,7 @@ function answerable(drawn: Conventions): Conventions {
     forcedWindow: 'as asked',
     // Records from a month ahead are never rolled up, or are among today's for a month.
     deviceClocks: coarseIsWrong && isFarAhead ? plainConventions.deviceClocks : drawn.deviceClocks,
-    // They would be removed in the month in which they count, while others are added.
+    // Records from a month ahead would be removed in the month in which they count, while others are added.
     retentionMs: isFarAhead ? plainConventions.retentionMs : drawn.retentionMs,
     // A total by minutes takes more requests than a strict limit allows in one poll.
     rateLimit: coarseIsWrong ? undefined : drawn.rateLimit,
