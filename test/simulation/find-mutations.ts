@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { drawEnvironment } from './environment.ts';
 import { MUTATIONS } from './mutations.ts';
 import type { Mutation } from './mutations.ts';
-import { runSeed } from './run.ts';
+import { runEnvironment } from './run.ts';
 
 const { values } = parseArgs({
   options: {
@@ -29,9 +29,10 @@ for (const [name, mutation] of Object.entries(MUTATIONS)) {
 async function find(mutation: Mutation): Promise<string | undefined> {
   let runs = 0;
   for (let seed = Number(values.seed); runs < Number(values.seeds); seed++) {
-    if (mutation.appliesTo?.(drawEnvironment(seed)) ?? true) {
+    const environment = drawEnvironment(seed);
+    if (mutation.appliesTo?.(environment) ?? true) {
       runs += 1;
-      const [violation] = (await runSeed(seed, { mutation })).violations;
+      const [violation] = (await runEnvironment(environment, mutation)).violations;
       if (violation !== undefined) {
         return `environment ${runs}, seed ${seed}: ${violation}`;
       }

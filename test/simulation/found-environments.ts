@@ -4,7 +4,6 @@
  */
 import { HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { plainConventions } from '../../src/simulator/conventions.ts';
-import { MINUTE_KEYS } from '../support/simulated-people.ts';
 import type { Environment } from './environment.ts';
 
 const PLAIN: Environment = {
@@ -33,18 +32,7 @@ const PLAIN: Environment = {
 };
 
 export const FOUND_ENVIRONMENTS: Readonly<Record<string, Environment>> = {
-  // Splitting the day for occupancy took longer than a poll, so no counter was exported.
-  'a slow service that forces `day` above 40 rows': {
-    ...PLAIN,
-    conventions: {
-      ...plainConventions,
-      forced: { above: 'rows', limit: 40 },
-    },
-    visitsPerDay: [300],
-    intervalMs: MINUTE_MS,
-    maxDelayMs: 6_000,
-  },
-  // The same requests exceeded the rate limit, and each baseline failed with 429.
+  // Splitting the day for occupancy exceeded the rate limit, and each baseline failed with 429.
   'a service with 30 requests a minute that forces `quarter` above 20 rows': {
     ...PLAIN,
     conventions: {
@@ -57,30 +45,6 @@ export const FOUND_ENVIRONMENTS: Readonly<Record<string, Environment>> = {
     days: 0.25,
     intervalMs: 30 * MINUTE_MS,
     reconcileIntervalMs: 2 * HOUR_MS,
-  },
-  // The month by `day` was forced, and today by `day` was not: compared with each other, they never
-  // agreed, and the requests for a finer aggregation exceeded the rate limit at every poll.
-  'a service with 30 requests a minute that forces the month by `day` to `quarter`': {
-    ...PLAIN,
-    seed: 77001080,
-    conventions: {
-      ...plainConventions,
-      minuteKey: MINUTE_KEYS['local time'],
-      forced: { above: 'rows', limit: 20 },
-      forcedTo: 'quarter',
-      quarter: '3 months',
-      quarterKey: 'label',
-      rowOrder: 'descending',
-      emptyBuckets: 'listed',
-      rateLimit: { requests: 30, perMs: MINUTE_MS, retryAfter: 'none' },
-    },
-    timezone: 'Asia/Kolkata',
-    visitsPerDay: [0],
-    alwaysOpen: true,
-    startMs: Date.UTC(2026, 2, 29, 2),
-    days: 0.1,
-    intervalMs: 10 * MINUTE_MS,
-    scrapeIntervalMs: 5 * MINUTE_MS,
   },
   // Just after the roll-up `day` agreed with `minute`, and was taken for live: later visitors were missing.
   'a baseline just after the nightly roll-up': {

@@ -39,7 +39,6 @@ interface RequestState {
 
 export class Network {
   readonly #options: NetworkOptions;
-  requests = 0;
 
   constructor(options: NetworkOptions) {
     this.#options = options;
@@ -52,7 +51,6 @@ export class Network {
       if (clock.killed) {
         return new Promise(() => {});
       }
-      this.requests += 1;
       const simulated = toSimulated(request);
       const customer = this.#options.service.customerOf(simulated) ?? '';
       const state = states.get(customer) ?? {

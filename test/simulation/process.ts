@@ -81,22 +81,14 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
         },
       },
       restore: (customer) => {
-        const { branches } = customer;
-        const { restored } = mutation;
-        if (branches !== undefined) {
-          mutation.branches?.(branches);
-        }
-        const restore = branches?.restore.bind(branches);
-        if (restored !== undefined && branches !== undefined) {
-          branches.restore = (state) => restore?.(restored(state));
-        }
         mutation.customer?.(customer);
         pasts.restore(customer);
         rows.forEach((each) => each.restore(customer));
       },
     });
-    function render(): string {
-      return exporter.scrape();
+    function scrape(): string {
+      const text = exporter.scrape();
+      return mutation.scrape?.(text) ?? text;
     }
     function page(): string {
       const status = {
@@ -107,7 +99,7 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
       };
       return renderStatusPage(status, '', '', new URLSearchParams());
     }
-    return { clock, exporter, writes, page, scrape: mutation.scrape?.(render) ?? render };
+    return { clock, exporter, writes, page, scrape };
   }
 
   return {

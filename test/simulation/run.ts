@@ -17,7 +17,7 @@ import { configOf } from '../support/exporter-process.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { createAuditor } from './auditor.ts';
 import type { Auditor } from './auditor.ts';
-import { drawEnvironment, drawLongEnvironment, serviceOf } from './environment.ts';
+import { serviceOf } from './environment.ts';
 import type { Environment } from './environment.ts';
 import { HOLIDAY_REGION } from './holidays.ts';
 import { causeIncident } from './incidents.ts';
@@ -35,15 +35,7 @@ export interface RunResult {
   readonly events: readonly string[];
   readonly customerDays: number;
   readonly polls: number;
-  readonly requests: number;
-  readonly scrapes: number;
   readonly faults: number;
-  readonly incidents: number;
-}
-
-export interface RunOptions {
-  /** An error that is built into the exporter. */
-  readonly mutation?: Mutation | undefined;
 }
 
 /** Refused credentials are tried again after a quarter of an hour at the latest. */
@@ -58,19 +50,12 @@ const STREAMS = [['people', 'logins'], ['people'], ['logins']] as const;
 /** Incidents that may end a process. */
 const KILLS = ['kill', 'kill, lost file', 'clock wrong for a while'] as const;
 
-export async function runSeed(seed: number, options?: RunOptions): Promise<RunResult> {
-  return runEnvironment(drawEnvironment(seed), options);
-}
-
-export async function runLongSeed(seed: number, options?: RunOptions): Promise<RunResult> {
-  return runEnvironment(drawLongEnvironment(seed), options);
-}
-
+/** `mutation` is an error that is built into the exporter. */
 export async function runEnvironment(
   environment: Environment,
-  options: RunOptions = {},
+  mutation?: Mutation,
 ): Promise<RunResult> {
-  return new Run(environment, options).run();
+  return new Run(environment, mutation).run();
 }
 
 export class Run {
@@ -88,11 +73,9 @@ export class Run {
   /** When the next reload is due. */
   #reloadMs: number;
   #hasMoved = false;
-  #incidents = 0;
   #polls = 0;
-  #scrapes = 0;
 
-  constructor(environment: Environment, options: RunOptions) {
+  constructor(environment: Environment, mutation: Mutation | undefined) {
     this.environment = environment;
     this.#reloadMs = environment.long === undefined ? Infinity : environment.startMs + DAY_MS;
     this.random = seededRandom(environment.seed ^ 0x5eed);
@@ -140,7 +123,6 @@ export class Run {
     this.exporters = Array.from({ length: environment.exporters }, (_, i) => {
       const connect = (clock: VirtualClock) => this.#connect(`exporter ${i}`, clock);
       const { clock, random } = this;
-      const { mutation } = options;
       return createSimulatedExporter({ clock, random, connect, log, mutation, mayRestart });
     });
   }
@@ -159,10 +141,7 @@ export class Run {
       events: this.#events,
       customerDays: days * environment.visitsPerDay.length,
       polls: this.#polls,
-      requests: this.#network.requests,
-      scrapes: this.#scrapes,
       faults: [...this.faults.counts.values()].reduce((sum, count) => sum + count, 0),
-      incidents: this.#incidents,
     };
   }
 
@@ -251,7 +230,6 @@ export class Run {
         const waits = this.random.next() * MAX_WAITS;
         await this.clock.runWaits(waits, nextMs - this.clock.nowMs());
         const kind = pick(this.random, incidents);
-        this.#incidents += 1;
         this.#addEvent(kind);
         await causeIncident(kind, this);
       }
@@ -324,7 +302,6 @@ export class Run {
   scrape(isMissed = false): void {
     this.exporters.forEach((exporter, i) => {
       const text = isMissed ? undefined : exporter.scrape();
-      this.#scrapes += isMissed ? 0 : 1;
       const aheadMs = exporter.clock()?.aheadMs ?? 0;
       this.auditor.audit(`exporter ${i}`, text, aheadMs, () => exporter.page() ?? '');
     });

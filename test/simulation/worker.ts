@@ -1,9 +1,10 @@
 /** A thread of `npm run simulate`: receives seeds, one at a time, and sends back the results. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { runLongSeed, runSeed } from './run.ts';
+import { drawEnvironment, drawLongEnvironment } from './environment.ts';
+import { runEnvironment } from './run.ts';
 
-const run = workerData === 'long' ? runLongSeed : runSeed;
+const draw = workerData === 'long' ? drawLongEnvironment : drawEnvironment;
 
 parentPort?.on('message', (seed: number) => {
-  void run(seed).then((result) => parentPort?.postMessage(result));
+  void runEnvironment(draw(seed)).then((result) => parentPort?.postMessage(result));
 });
