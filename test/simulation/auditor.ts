@@ -223,19 +223,13 @@ export function createAuditor(
   }
 
   /** A library is open in its opening hours, but for holidays if they say so. */
-  function auditHours({
-    exporter,
-    customer,
-    scrape,
-    aheadMs,
-    environment: own,
-  }: CustomerScrape): void {
-    const { openingHours, breakdowns } = configOf(customer);
-    const { library } = service.customers.find((one) => one.library.name === customer) ?? {};
-    if (openingHours === undefined || library === undefined || breakdowns.includes('branch')) {
+  function auditHours({ exporter, customer, scrape, aheadMs }: CustomerScrape): void {
+    const { openingHours, breakdowns, timezone } = configOf(customer);
+    const { library } = service.ledgerOf(customer);
+    if (openingHours === undefined || breakdowns.includes('branch')) {
       return;
     }
-    const localMs = wallMs(clock.nowMs() + aheadMs, own.timezone);
+    const localMs = wallMs(clock.nowMs() + aheadMs, timezone);
     const day = Math.floor(localMs / DAY_MS);
     const minute = Math.floor((localMs - day * DAY_MS) / MINUTE_MS);
     const isClosed = openingHours.includes('PH off') && isHoliday(day);

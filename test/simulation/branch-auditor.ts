@@ -7,6 +7,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { learnDoors } from '../../src/counting/occupancy/door-model.ts';
 import type { DoorModel } from '../../src/counting/occupancy/door-model.ts';
 import { estimateInside } from '../../src/counting/occupancy/estimate.ts';
+import type { Branch } from '../../src/simulator/libraries.ts';
 import { dayStart, wallMs } from '../acceptance/local-time.ts';
 import { branchRecords } from '../support/ground-truth.ts';
 import type { BranchRecord } from '../support/ground-truth.ts';
@@ -75,7 +76,7 @@ export function createBranchAuditor({
 
   /** There are no other branches than those that exist or are configured. */
   function auditNames({ exporter, customer, scrape }: CustomerScrape): void {
-    const known = new Set(libraryOf(customer)?.branches.map(({ id }) => id));
+    const known = new Set(branchesOf(customer).map(({ id }) => id));
     const configured = configOf(customer).branches;
     const isForced = conventions.forcedGroups === 'always';
     for (const [key, inside] of scrape.values('library_occupancy_people', customer)) {
@@ -139,7 +140,7 @@ export function createBranchAuditor({
     const isOld = nowMs - 1000 * (accepted ?? 0) > 14 * MINUTE_MS || intervalMs > 10 * MINUTE_MS;
     const isNewDay = nowMs - dayMs < 5 * intervalMs + MAX_AGE_MS;
     const mayBeAbsent = !inTheEnd || isOld || isNewDay || conventions.rateLimit !== undefined;
-    for (const { id } of libraryOf(customer)?.branches ?? []) {
+    for (const { id } of branchesOf(customer)) {
       const own = byBranch.get(id) ?? [];
       const key = [...exported.keys()].find((one) => one !== '' && idOf(one) === id);
       if (key === undefined) {
@@ -162,10 +163,8 @@ export function createBranchAuditor({
     records: readonly BranchRecord[],
     exported: number,
   ): void {
-    const possible = new Set<number>();
-    for (const { counted } of possibleCounts(dayMs, records)) {
-      possible.add(occupancyOf(counted));
-    }
+    const counts = Array.from(possibleCounts(dayMs, records), ({ counted }) => counted);
+    const possible = new Set(counts.map(occupancyOf));
     if (!possible.has(exported)) {
       const values = [...possible].join(' or ');
       report(
@@ -252,12 +251,11 @@ export function createBranchAuditor({
         return;
       }
     }
-    if (!isKnown) {
-      return;
+    if (isKnown) {
+      report(
+        `${exporter} estimates ${exported[0]} people in ${key} of ${customer}, which follows from no counts of the last minutes`,
+      );
     }
-    report(
-      `${exporter} estimates ${exported[0]} people in ${key} of ${customer}, which follows from no counts of the last minutes`,
-    );
   }
 
   /**
@@ -374,8 +372,8 @@ export function createBranchAuditor({
     return isAfter && (conventions.toEdge === 'inclusive' ? windowMs <= toMs : windowMs < toMs);
   }
 
-  function libraryOf(customer: string) {
-    return service.customers.find(({ library }) => library.name === customer)?.library;
+  function branchesOf(customer: string): readonly Branch[] {
+    return service.ledgerOf(customer).library.branches;
   }
 
   return { audit };

@@ -1,9 +1,9 @@
 /** Audits the counters by branch, client and device. */
 import type { AuditContext, CustomerScrape } from './auditor.ts';
+import { MINUTE_MS } from '../../src/base/duration.ts';
 import { removedCounts } from './tolerances.ts';
 
 const SIDES = ['entered', 'exited'] as const;
-const MINUTE_MS = 60_000;
 
 export function createBreakdownAuditor({ environment, service, clock, report }: AuditContext) {
   /** The last exported value by exporter, period and series. */
@@ -47,8 +47,7 @@ export function createBreakdownAuditor({ environment, service, clock, report }: 
 
   /** A device is where it is. */
   function auditPlaces(exporter: string, customer: string, scrape: CustomerScrape['scrape']): void {
-    const { devices = [] } =
-      service.customers.find(({ library }) => library.name === customer)?.library ?? {};
+    const { devices } = service.ledgerOf(customer).library;
     for (const ids of scrape.values('library_device_info', customer).keys()) {
       if (!devices.some(({ id, branchId, clientId }) => ids === `${id} ${branchId} ${clientId}`)) {
         report(`${exporter} ${customer} has a device with the ids ${ids}`);

@@ -40,11 +40,10 @@ export function createEstimateAuditor({ environment, service, report }: AuditCon
   }
 
   function neverEmpties(customer: string): boolean {
-    const library = service.customers.find((one) => one.library.name === customer)?.library;
     return (
       environment.alwaysOpen &&
       environment.long === undefined &&
-      (library?.visitsPerDay ?? 0) >= BUSY_VISITS &&
+      service.ledgerOf(customer).library.visitsPerDay >= BUSY_VISITS &&
       new Date(environment.startMs).getUTCDate() > MIN_HISTORY_DAYS &&
       !mayLackRows(environment)
     );

@@ -4,27 +4,15 @@
  * credentials and tokens are not used again.
  */
 import { ServiceError } from '../../src/base/errors.ts';
-import type { Random } from '../../src/base/random.ts';
 import { abortError } from '../../src/service/limits.ts';
 import type { Exchange } from '../../src/service/transport.ts';
-import type { Faults } from '../../src/simulator/faults.ts';
 import type { SimulatedRequest, SimulatedResponse } from '../../src/simulator/responses.ts';
-import type { SimulatedService } from '../../src/simulator/simulated-service.ts';
 import { toResponse, toSimulated } from '../support/exporter-process.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 import type { RetryAuditor } from './retry-auditor.ts';
+import type { Run } from './run.ts';
 
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
-
-export interface NetworkOptions {
-  readonly service: SimulatedService;
-  readonly faults: Faults;
-  readonly random: Random;
-  readonly timeoutMs: number;
-  /** Time of a request and its response together. */
-  readonly maxDelayMs: number;
-  readonly report: (what: string) => void;
-}
 
 /** Refused credentials are not tried again before this. */
 const REFUSED_PAUSE_MS = 60_000;
@@ -37,98 +25,90 @@ interface RequestState {
   refusedToken: { readonly token: string | undefined; readonly atMs: number } | undefined;
 }
 
-export class Network {
-  readonly #options: NetworkOptions;
-
-  constructor(options: NetworkOptions) {
-    this.#options = options;
-  }
-
-  /** Returns the transport of one process. */
-  exchangeOf(clock: VirtualClock, retries: Pick<RetryAuditor, 'responded'>): Exchange {
-    const states = new Map<string, RequestState>();
-    return async (request, signal) => {
-      if (clock.killed) {
-        return new Promise(() => {});
-      }
-      const simulated = toSimulated(request);
-      const customer = this.#options.service.customerOf(simulated) ?? '';
-      const state = states.get(customer) ?? {
-        notBeforeMs: -Infinity,
-        tokensUnderWay: 0,
-        refused: undefined,
-        refusedToken: undefined,
-      };
-      states.set(customer, state);
-      this.#checkBefore(state, simulated, clock, customer);
-      try {
-        const response = await this.#travel(simulated, clock, signal);
-        note(state, simulated, response, clock);
-        retries.responded(simulated, response);
-        return toResponse(response);
-      } finally {
-        state.tokensUnderWay -= isToken(simulated) ? 1 : 0;
-      }
+/** Returns the transport of one process. */
+export function createExchange(
+  run: Run,
+  clock: VirtualClock,
+  retries: Pick<RetryAuditor, 'responded'>,
+): Exchange {
+  const states = new Map<string, RequestState>();
+  return async (request, signal) => {
+    if (clock.killed) {
+      return new Promise(() => {});
+    }
+    const simulated = toSimulated(request);
+    const customer = run.service.customerOf(simulated) ?? '';
+    const state = states.get(customer) ?? {
+      notBeforeMs: -Infinity,
+      tokensUnderWay: 0,
+      refused: undefined,
+      refusedToken: undefined,
     };
-  }
+    states.set(customer, state);
+    for (const broken of rulesBroken(state, simulated, clock.monotonicMs())) {
+      run.auditor.report(`${customer}: ${broken}`);
+    }
+    state.tokensUnderWay += isToken(simulated) ? 1 : 0;
+    try {
+      const response = await travel(run, simulated, clock, signal);
+      note(state, simulated, response, clock);
+      retries.responded(simulated, response);
+      return toResponse(response);
+    } finally {
+      state.tokensUnderWay -= isToken(simulated) ? 1 : 0;
+    }
+  };
+}
 
-  #checkBefore(
-    state: RequestState,
-    request: SimulatedRequest,
-    clock: VirtualClock,
-    customer: string,
-  ): void {
-    const nowMs = clock.monotonicMs();
-    const { report } = this.#options;
-    if (nowMs < state.notBeforeMs) {
-      report(`${customer} is asked ${state.notBeforeMs - nowMs} ms before its Retry-After is over`);
-    }
-    const token = request.headers?.['authorization'];
-    const { refusedToken } = state;
-    const isRefused = token !== undefined && token === refusedToken?.token;
-    // Requests that were waiting may still have it.
-    if (isRefused && nowMs - refusedToken.atMs > REFUSED_PAUSE_MS) {
-      report(`a token of ${customer} is used on after it was refused`);
-    }
-    if (isToken(request)) {
-      state.tokensUnderWay += 1;
-      if (state.tokensUnderWay > 1) {
-        report(`two requests for a token of ${customer} are under way`);
-      }
-      const { refused } = state;
-      const same = refused !== undefined && refused.secret === secretOf(request);
-      if (same && nowMs - refused.atMs < REFUSED_PAUSE_MS) {
-        report(
-          `refused credentials of ${customer} are tried again after ${nowMs - refused.atMs} ms`,
-        );
-      }
-    }
-  }
+/** What is wrong with sending this request now. */
+function rulesBroken(
+  { notBeforeMs, refusedToken, refused, tokensUnderWay }: RequestState,
+  request: SimulatedRequest,
+  nowMs: number,
+): readonly string[] {
+  const token = request.headers?.['authorization'];
+  const isRefusedToken = token !== undefined && token === refusedToken?.token;
+  const sinceMs = refused?.secret === secretOf(request) ? nowMs - refused.atMs : Infinity;
+  const rules: readonly [isBroken: boolean, what: string][] = [
+    [nowMs < notBeforeMs, `a request ${notBeforeMs - nowMs} ms before Retry-After is over`],
+    [
+      // Requests that were waiting may still have it.
+      isRefusedToken && nowMs - refusedToken.atMs > REFUSED_PAUSE_MS,
+      'a token is used on after it was refused',
+    ],
+    [isToken(request) && tokensUnderWay > 0, 'two requests for a token are under way'],
+    [
+      isToken(request) && sinceMs < REFUSED_PAUSE_MS,
+      `refused credentials are tried again after ${sinceMs} ms`,
+    ],
+  ];
+  return rules.flatMap(([isBroken, what]) => (isBroken ? [what] : []));
+}
 
-  async #travel(
-    request: SimulatedRequest,
-    clock: VirtualClock,
-    signal: AbortSignal | undefined,
-  ): Promise<SimulatedResponse> {
-    const { service, faults, random, timeoutMs, maxDelayMs } = this.#options;
-    const wayMs = (random.next() * maxDelayMs) / 2;
-    await pass(wayMs, clock, signal);
-    const outcome = faults.outcome(service, request);
-    if (outcome.kind === 'reset') {
-      throw new ServiceError('unreachable', 'the connection was reset');
-    }
-    const afterMs = outcome.kind === 'silence' ? Infinity : outcome.afterMs;
-    if (afterMs + 2 * wayMs > timeoutMs || outcome.kind === 'silence') {
-      await pass(timeoutMs - wayMs, clock, signal);
-      throw new ServiceError('timeout', 'no response came in time');
-    }
-    await pass(afterMs + wayMs, clock, signal);
-    const { status, body } = outcome.response;
-    if (body.length > MAX_BODY_BYTES) {
-      throw new ServiceError('malformed', 'the response is too long', { status });
-    }
-    return outcome.response;
+async function travel(
+  { service, faults, random, environment, config }: Run,
+  request: SimulatedRequest,
+  clock: VirtualClock,
+  signal: AbortSignal | undefined,
+): Promise<SimulatedResponse> {
+  const { timeoutMs } = config.service;
+  const wayMs = (random.next() * environment.maxDelayMs) / 2;
+  await pass(wayMs, clock, signal);
+  const outcome = faults.outcome(service, request);
+  if (outcome.kind === 'reset') {
+    throw new ServiceError('unreachable', 'the connection was reset');
   }
+  const afterMs = outcome.kind === 'silence' ? Infinity : outcome.afterMs;
+  if (afterMs + 2 * wayMs > timeoutMs || outcome.kind === 'silence') {
+    await pass(timeoutMs - wayMs, clock, signal);
+    throw new ServiceError('timeout', 'no response came in time');
+  }
+  await pass(afterMs + wayMs, clock, signal);
+  const { status, body } = outcome.response;
+  if (body.length > MAX_BODY_BYTES) {
+    throw new ServiceError('malformed', 'the response is too long', { status });
+  }
+  return outcome.response;
 }
 
 async function pass(

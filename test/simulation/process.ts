@@ -29,8 +29,6 @@ export interface SimulatedExporterOptions {
   readonly connect: (clock: VirtualClock) => ProcessNetwork;
   readonly log: Logger;
   readonly mutation: Mutation | undefined;
-  /** Whether it may be killed: only then is anything written to the disk. */
-  readonly mayRestart: boolean;
 }
 
 /** Interval of store.ts. */
@@ -74,11 +72,7 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
         pollEnded: (stream, seconds, reason) => {
           network.pollEnded(stream, seconds, reason === undefined);
         },
-        changed: () => {
-          if (options.mayRestart) {
-            writes.mayHaveChanged();
-          }
-        },
+        changed: () => writes.mayHaveChanged(),
       },
       restore: (customer) => {
         mutation.customer?.(customer);

@@ -22,7 +22,7 @@ import type { Environment } from './environment.ts';
 import { HOLIDAY_REGION } from './holidays.ts';
 import { causeIncident } from './incidents.ts';
 import type { Mutation } from './mutations.ts';
-import { Network } from './network.ts';
+import { createExchange } from './network.ts';
 import { createSimulatedExporter } from './process.ts';
 import type { ProcessNetwork, SimulatedExporter } from './process.ts';
 import { createRetryAuditor } from './retry-auditor.ts';
@@ -47,8 +47,6 @@ const MISSED_SCRAPES = 0.03;
 const UNKNOWN_BRANCH = 999_999;
 /** What may be polled of a customer. */
 const STREAMS = [['people', 'logins'], ['people'], ['logins']] as const;
-/** Incidents that may end a process. */
-const KILLS = ['kill', 'kill, lost file', 'clock wrong for a while'] as const;
 
 /** `mutation` is an error that is built into the exporter. */
 export async function runEnvironment(
@@ -68,7 +66,6 @@ export class Run {
   readonly auditor: Auditor;
   /** What exporters are started and reloaded with. */
   config: Config;
-  readonly #network: Network;
   readonly #events: string[] = [];
   /** When the next reload is due. */
   #reloadMs: number;
@@ -82,14 +79,8 @@ export class Run {
     this.clock = new VirtualClock(environment.startMs);
     this.service = serviceOf(environment, this.clock);
     this.faults = createFaults({ random: this.random });
-    const {
-      intervalMs,
-      reconcileIntervalMs,
-      breakdownIntervalMs,
-      breakdowns,
-      requestTimes,
-      keyTimes,
-    } = environment;
+    const { intervalMs, reconcileIntervalMs, breakdownIntervalMs } = environment;
+    const { breakdowns, requestTimes, keyTimes } = environment;
     const config = configOf(
       this.service,
       { intervalMs, reconcileIntervalMs, breakdownIntervalMs },
@@ -110,21 +101,15 @@ export class Run {
       }
       return found;
     });
-    this.#network = new Network({
-      service: this.service,
-      faults: this.faults,
-      random: this.random,
-      timeoutMs: this.config.service.timeoutMs,
-      maxDelayMs: environment.maxDelayMs,
-      report: (what) => this.auditor.report(what),
-    });
-    const log = this.#log();
-    const mayRestart = KILLS.some((kind) => mayOccur(environment, kind));
-    this.exporters = Array.from({ length: environment.exporters }, (_, i) => {
-      const connect = (clock: VirtualClock) => this.#connect(`exporter ${i}`, clock);
-      const { clock, random } = this;
-      return createSimulatedExporter({ clock, random, connect, log, mutation, mayRestart });
-    });
+    this.exporters = Array.from({ length: environment.exporters }, (_, i) =>
+      createSimulatedExporter({
+        clock: this.clock,
+        random: this.random,
+        connect: (clock) => this.#connect(`exporter ${i}`, clock),
+        log: this.#log(),
+        mutation,
+      }),
+    );
   }
 
   async run(): Promise<RunResult> {
@@ -158,55 +143,49 @@ export class Run {
 
   /** Draws which branches the configuration of the exporter names, and what it says of them. */
   nameBranches(): void {
-    const { config, random, service, environment } = this;
-    const libraries = new Map(service.customers.map(({ library }) => [library.name, library]));
-    const customers = config.customers.map((one) => {
-      const library = libraries.get(one.name);
-      return library ? { ...one, branches: drawNamed(random, library, environment) } : one;
+    this.#configure(({ name }) => {
+      const { library } = this.service.ledgerOf(name);
+      return { branches: drawNamed(this.random, library, this.environment) };
     });
-    this.config = { ...config, customers };
   }
 
   /** Draws opening hours. Some libraries have none, and those of some say nothing of holidays. */
   setHours(): void {
-    const { config, random, service } = this;
-    const customers = config.customers.map((one) => {
-      const { library } =
-        service.customers.find(({ library: { name } }) => name === one.name) ?? {};
+    const { random, service } = this;
+    this.#configure(({ name }) => {
       // With exceptions, `24/7` would be ambiguous.
-      const text = openingHoursText(library?.opening ?? []).replace('24/7', 'Mo-Su 00:00-24:00');
+      const hours = openingHoursText(service.ledgerOf(name).library.opening);
+      const text = hours.replace('24/7', 'Mo-Su 00:00-24:00');
       const rest = random.next() < 0.8 ? '; PH off' : '';
       const openingHours = random.next() < 0.8 && text !== '' ? text + rest : undefined;
-      return { ...one, openingHours, holidays: HOLIDAY_REGION };
+      return { openingHours, holidays: HOLIDAY_REGION };
     });
-    this.config = { ...config, customers };
   }
 
   /** Draws which streams are polled. Breakdowns need people. */
   #setStreams(): void {
-    const { config, random } = this;
-    const customers = config.customers.map((one) => {
-      const choices = one.breakdowns.length > 0 ? STREAMS.slice(0, 2) : STREAMS;
-      return { ...one, streams: pick(random, choices) };
-    });
-    this.config = { ...config, customers };
+    this.#configure(({ breakdowns }) => ({
+      streams: pick(this.random, breakdowns.length > 0 ? STREAMS.slice(0, 2) : STREAMS),
+    }));
   }
 
   /** Moves a customer to another zone, at the service and in the configuration at the same time. */
   move(customer: string, timezone: string): void {
-    const { config, service } = this;
-    service.moveTo(customer, timezone);
+    this.service.moveTo(customer, timezone);
     this.auditor.moved(customer);
-    const customers = config.customers.map((one) =>
-      one.name === customer ? { ...one, timezone } : one,
-    );
-    this.config = { ...config, customers };
+    this.#configure(({ name }) => (name === customer ? { timezone } : {}));
+  }
+
+  #configure(change: (customer: CustomerConfig) => Partial<CustomerConfig>): void {
+    const customers = this.config.customers.map((one) => ({ ...one, ...change(one) }));
+    this.config = { ...this.config, customers };
   }
 
   #connect(exporter: string, clock: VirtualClock): ProcessNetwork {
-    const retries = createRetryAuditor(this.environment, (what) => this.auditor.report(what));
+    const { environment, auditor } = this;
+    const retries = createRetryAuditor(environment, auditor.report);
     return {
-      exchange: this.#network.exchangeOf(clock, retries),
+      exchange: createExchange(this, clock, retries),
       pollEnded: (stream, seconds, succeeded) => {
         this.#polls += 1;
         if (succeeded) {
