@@ -4,7 +4,7 @@ import type { CustomerConfig } from '../../src/config/types.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { changedNames, CustomerRegistry } from '../../src/customers.ts';
 import { small } from '../simulator/support.ts';
-import { configOf } from '../support/exporter-process.ts';
+import { configOf } from '../support/simulated-config.ts';
 
 const CONFIG = configOf(
   small().service,

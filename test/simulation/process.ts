@@ -3,9 +3,13 @@ import type { Logger } from '../../src/base/log.ts';
 import type { Stream } from '../../src/base/model.ts';
 import type { Random } from '../../src/base/random.ts';
 import type { Config } from '../../src/config/types.ts';
+import type { Customer } from '../../src/counting/customer.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { StoredMark } from '../../src/counting/high-water-marks.ts';
+import { Exporter } from '../../src/exporter.ts';
+import { createService } from '../../src/service/client.ts';
 import type { Exchange } from '../../src/service/transport.ts';
+import type { PollingClient } from '../../src/service/types.ts';
 import { DailyRows } from '../../src/storage/daily-rows.ts';
 import { DEVICE_PLACES } from '../../src/storage/device-places.ts';
 import { LASTING_PROBLEMS } from '../../src/storage/lasting-problems.ts';
@@ -13,7 +17,6 @@ import { Pasts } from '../../src/storage/pasts.ts';
 import type { StoredDay } from '../../src/storage/database.ts';
 import type { DaySource } from '../../src/storage/store.ts';
 import { renderStatusPage } from '../../src/web/status-page.ts';
-import { startExporter } from '../support/exporter-process.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 import type { Mutation } from './mutations.ts';
 
@@ -45,30 +48,46 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
     return mutation.config?.(config) ?? config;
   }
 
+  function mutatedClient(client: PollingClient): PollingClient {
+    const changed = mutation.client?.(client) ?? client;
+    return {
+      query: (...question) => changed.query(...question),
+      page: (...question) => client.page(...question),
+    };
+  }
+
   function startProcess(config: Config) {
     const clock = options.clock.process();
     const network = connect(clock);
     const marks = mutation.marks?.() ?? new HighWaterMarks();
     marks.restore(disk.marks);
-    const pasts = new Pasts(disk, () => exporter.customers);
+    function customers(): readonly Customer[] {
+      return exporter.customers.map(({ customer }) => customer);
+    }
+    const pasts = new Pasts(disk, customers);
     const rows = [LASTING_PROBLEMS, DEVICE_PLACES].map(
-      (kind) =>
-        new DailyRows(
-          kind,
-          disk,
-          () => exporter.customers,
-          () => clock.nowMs(),
-        ),
+      (kind) => new DailyRows(kind, disk, customers, () => clock.nowMs()),
     );
     const writes = delayedWrites(clock, disk, marks, [pasts, ...rows]);
-    const exporter = startExporter(mutated(config), {
+    const exporter = new Exporter(mutated(config), {
       clock,
-      random,
       log,
       marks,
-      exchange: mutation.exchange?.(network.exchange) ?? network.exchange,
-      wrapClient: mutation.client,
+      connect(settings, observer) {
+        const exchange = mutation.exchange?.(network.exchange) ?? network.exchange;
+        const transport = { exchange, close() {} };
+        const service = createService({
+          config: settings,
+          clock,
+          random,
+          log,
+          observer,
+          transport,
+        });
+        return { ...service, clientFor: (access) => mutatedClient(service.clientFor(access)) };
+      },
       observer: {
+        request() {},
         pollEnded: (stream, seconds, reason) => {
           network.pollEnded(stream, seconds, reason === undefined);
         },
@@ -80,14 +99,17 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
         rows.forEach((each) => each.restore(customer));
       },
     });
+    exporter.start();
+    void exporter.apply(mutated(config));
     function scrape(): string {
-      const text = exporter.scrape();
+      const parts = exporter.exposition.render('text').map(({ plain }) => plain);
+      const text = Buffer.concat(parts).toString();
       return mutation.scrape?.(text) ?? text;
     }
     function page(): string {
       const status = {
         nowMs: clock.nowMs(),
-        customers: exporter.customers,
+        customers: customers(),
         failedReload: undefined,
         stateFailure: undefined,
       };

@@ -13,7 +13,7 @@ import type { Faults } from '../../src/simulator/faults.ts';
 import { openingHoursText } from '../../src/simulator/libraries.ts';
 import type { Branch, Library } from '../../src/simulator/libraries.ts';
 import type { SimulatedService } from '../../src/simulator/simulated-service.ts';
-import { configOf } from '../support/exporter-process.ts';
+import { configOf } from '../support/simulated-config.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { createAuditor } from './auditor.ts';
 import type { Auditor } from './auditor.ts';
