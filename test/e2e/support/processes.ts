@@ -1,7 +1,7 @@
 /**
  * Real programs, started and ended by their process, never by name. Knows nothing of what they do.
  */
-import { execFile, spawn, spawnSync } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Daemon } from '../../acceptance/daemon.ts';
@@ -63,22 +63,27 @@ export async function startServer(
 
 export interface Outcome {
   readonly status: number | null;
-  /** Standard output and standard error. */
+  /** Standard output, standard error, and both. */
+  readonly out: string;
+  readonly error: string;
   readonly output: string;
 }
 
-/** Runs a program to its end, while this process goes on. */
+/** Runs a program to its end; `input` is its standard input. */
 export function outcomeOf(
   path: string,
   args: readonly string[],
-  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
-): Promise<Outcome & { readonly out: string; readonly error: string }> {
-  const env = { ...process.env, ...options.env };
+  {
+    input = '',
+    env,
+    ...options
+  }: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly input?: string } = {},
+): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const child = execFile(
       path,
       args,
-      { ...options, env, maxBuffer: Infinity },
+      { ...options, env: { ...process.env, ...env }, maxBuffer: Infinity },
       (failure, out, error) => {
         const status = failure === null ? 0 : (failure.code ?? null);
         if (typeof status === 'string') {
@@ -88,7 +93,7 @@ export function outcomeOf(
         }
       },
     );
-    child.stdin?.end();
+    child.stdin?.end(input);
   });
 }
 
@@ -103,15 +108,6 @@ export async function finished(
     throw new Error(`${path} ${args[0] ?? ''} ended with ${String(status)}:\n${output}`);
   }
   return output;
-}
-
-/** Runs a program to its end, with the text as its standard input. */
-export function run(path: string, args: readonly string[], input = ''): Outcome {
-  const { status, stdout, stderr, error } = spawnSync(path, args, { input, encoding: 'utf8' });
-  if (error !== undefined) {
-    throw error;
-  }
-  return { status, output: stdout + stderr };
 }
 
 /** Returns the first result that is not undefined. Throws if there is none within a minute. */

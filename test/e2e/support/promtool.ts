@@ -1,11 +1,10 @@
-/** promtool's unit tests of rules and expressions, and its blocks of history. */
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+/** promtool's unit tests of rules and expressions. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { groupsOf } from '../../prometheus/rules.ts';
 import type { Alert, Recording } from '../../prometheus/rules.ts';
 import type { InputSeries } from '../../prometheus/scenario.ts';
-import { debianProgram, finished, outcomeOf } from './processes.ts';
+import { debianProgram, outcomeOf } from './processes.ts';
 
 export interface Expectation {
   readonly expr: string;
@@ -47,39 +46,4 @@ export async function failuresOf(unitTest: UnitTest): Promise<string> {
   } finally {
     rmSync(folder, { recursive: true });
   }
-}
-
-/** Makes blocks of the files of a folder, as docs/backfill.md says. */
-export async function blocksFromFiles(history: string, blocks: string): Promise<void> {
-  const flags = ['--max-block-duration=162h', 'openmetrics', '--quiet'];
-  for (const file of readdirSync(history).filter((name) => name.endsWith('.om'))) {
-    await createBlocks([...flags, join(history, file), blocks]);
-  }
-}
-
-/** Adds the recordings of months to blocks that a Prometheus at `url` has, as docs/backfill.md says. */
-export async function recordMonths(
-  url: string,
-  blocks: string,
-  { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
-): Promise<void> {
-  const rules = `${blocks}.rules.json`;
-  const groups = groupsOf('rules/recording.yml').filter(({ name }) =>
-    name.startsWith('library-month'),
-  );
-  writeFileSync(rules, JSON.stringify({ groups }));
-  await createBlocks([
-    '--max-block-duration=2592h',
-    'rules',
-    `--start=${fromMs / 1_000}`,
-    `--end=${toMs / 1_000}`,
-    `--url=${url}`,
-    `--output-dir=${blocks}`,
-    rules,
-  ]);
-}
-
-async function createBlocks(args: readonly string[]): Promise<void> {
-  const promtool = debianProgram('/usr/bin/promtool');
-  await finished(promtool, ['tsdb', 'create-blocks-from', ...args]);
 }
