@@ -108,6 +108,7 @@ test('a new zone and start of the day change today at once and the counters next
     const offset = offsetMs(Date.now(), timezone) / 1_000;
     expect(after.value('library_utc_offset_seconds', labels)).toBe(offset);
   });
+  expect(service.requestsOf(changing, 'token')).toHaveLength(1);
 });
 
 test('times are written and keys are read in another way from a reload on, and the counters stay', async () => {

@@ -58,14 +58,6 @@ test('a range that ends within a day has the counts up to an hour before its end
   expect(entered(totals, '101', endMs - 1_000)).toBe(1_020);
 });
 
-test('a range that starts within a day continues the one that ended there', async () => {
-  const noonMs = october(4) + 8 * HOUR_MS;
-  const before = await read(steady, { endMs: noonMs });
-  const after = await read(steady, { fromMs: noonMs });
-  expect(entered(before, '101', noonMs - 1_000)).toBe(800);
-  expect(entered(after, '101', noonMs)).toBe(800);
-});
-
 test('a counter does not decrease if the service lowers a total or omits the key', async () => {
   const responses = [{ a: [5, 1] }, { a: [4, 2] }, { b: [1, 0] }, { a: [7, 2] }];
   const totals = await read(() => responseOf(responses.shift() ?? {}));

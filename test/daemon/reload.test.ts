@@ -1,9 +1,7 @@
 /** Reloads of a daemon whose configuration the test provides. */
 import { expect, test, vi } from 'vitest';
 import { ConfigError } from '../../src/base/errors.ts';
-import { Secret } from '../../src/base/secret.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
-import type { CustomerConfig } from '../../src/config/types.ts';
 import { reply } from '../service/support/harness.ts';
 import { tokenBody } from '../support/scripted-server.ts';
 import { configured, configuredAt, started } from './fixture.ts';
@@ -113,38 +111,4 @@ test('a new token endpoint gets the next requests, and refused and accepted cred
   await vi.waitFor(() => expect(hosts).toContain('127.0.0.2'), { timeout: 10_000 });
   await vi.waitFor(async () => expect(await metric(VALID)).toBe(1), { timeout: 10_000 });
   expect(logged).toContain('credentials accepted again {"customer":"riverside"}');
-});
-
-test('a customer keeps its token while its credentials are the same', async () => {
-  const clientSecret = { secret: new Secret('heron-quay'), path: undefined };
-  const moved = { capacity: 250, timezone: 'Asia/Kolkata' };
-  const configs = [moved, { ...moved, clientSecret }].map(changed);
-  const requests = { tokens: 0, data: 0 };
-  const { daemon, metric } = await started({
-    load: () => configs.shift() ?? configured('riverside'),
-    transport: {
-      exchange: ({ form }) => {
-        requests[form === undefined ? 'data' : 'tokens'] += 1;
-        return Promise.resolve(reply(200, form === undefined ? '{}' : tokenBody())());
-      },
-      close: () => {},
-    },
-  });
-  async function changed(change: Partial<CustomerConfig>): Promise<LoadedConfig> {
-    const { config, ...loaded } = await configured('riverside');
-    const customers = config.customers.map((customer) => ({ ...customer, ...change }));
-    return { ...loaded, config: { ...config, customers } };
-  }
-  async function untilPolled(): Promise<number> {
-    const { data } = requests;
-    await vi.waitFor(() => expect(requests.data).toBeGreaterThan(data + 1), { timeout: 10_000 });
-    return requests.tokens;
-  }
-  expect(await untilPolled()).toBe(1);
-  await daemon.reload();
-  // Known from the first token on.
-  expect(await metric(VALID)).toBe(1);
-  expect(await untilPolled()).toBe(1);
-  await daemon.reload();
-  expect(await untilPolled()).toBe(2);
 });
