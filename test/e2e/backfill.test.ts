@@ -33,7 +33,7 @@ async function valueOf(
 
 /** Makes blocks of the files of a folder, as docs/backfill.md says. Returns how many samples they have. */
 async function makeBlocks(history: string, blocks: string): Promise<number> {
-  const promtool = debianProgram('/usr/bin/promtool');
+  const promtool = debianProgram('promtool');
   const command = ['tsdb', 'create-blocks-from', '--max-block-duration=162h', 'openmetrics'];
   for (const file of readdirSync(history).filter((name) => name.endsWith('.om'))) {
     await finished(promtool, [...command, '--quiet', join(history, file), blocks]);

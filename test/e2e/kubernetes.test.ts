@@ -34,7 +34,7 @@ const workspace = new Workspace();
 afterAll(() => workspace.close());
 
 test('a pod starts with its arguments, configuration and secrets, and serves its probes', async () => {
-  const built = await finished(debianProgram('/usr/bin/kubectl'), ['kustomize', FOLDER]);
+  const built = await finished(debianProgram('kubectl'), ['kustomize', FOLDER]);
   const resources = parseAllDocuments(built).map((document) => RESOURCE.parse(document.toJS()));
   /** Returns the resource of this kind that is not a dashboard. */
   function resourceOf(kind: string): z.infer<typeof RESOURCE> {

@@ -95,7 +95,7 @@ async function startAlertmanager(webhook: string): Promise<string> {
     // Alone: it talks to no other one.
     '--cluster.listen-address=',
   ];
-  const program = debianProgram('/usr/bin/prometheus-alertmanager');
+  const program = debianProgram('prometheus-alertmanager');
   const { address, stop } = await startServer(program, flags, folder);
   running.push(stop);
   return address;

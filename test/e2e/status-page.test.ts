@@ -4,6 +4,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { createWebServer } from '../../src/web/server.ts';
+import type { WebServer } from '../../src/web/server.ts';
 import { manyCustomers, statusOf, webOptions } from '../web/fixtures.ts';
 import { startDemo } from './support/demo.ts';
 import { debianProgram, eventually } from './support/processes.ts';
@@ -14,7 +15,7 @@ let browser: Browser;
 
 beforeAll(async () => {
   browser = await chromium.launch({
-    executablePath: debianProgram('/usr/bin/chromium'),
+    executablePath: debianProgram('chromium'),
     // Nothing that it would do by itself.
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-sync'],
   });
@@ -55,7 +56,7 @@ test.each([320, 1_280])(
   'on %i pixels the page is as wide as the window, and names stay when the table scrolls',
   async (width) => {
     const status = statusOf(manyCustomers(40));
-    const server = createWebServer(webOptions({ status: () => status }));
+    const server: WebServer = createWebServer(webOptions({ status: () => status }));
     onTestFinished(() => server.stop());
     const page = await browser.newPage({ viewport: { width, height: 800 } });
     await page.goto((await server.start()).url);

@@ -53,12 +53,6 @@ export function queriesOf({ targets }: Panel): readonly string[] {
   return targets.map(({ expr }) => expr);
 }
 
-/** The series of which a variable takes the values of a label; undefined where it does not. */
-export function labelValues(query: string): { series: string; label: string } | undefined {
-  const [, series, label] = /^label_values\((.+), (\w+)\)$/.exec(query) ?? [];
-  return series === undefined || label === undefined ? undefined : { series, label };
-}
-
 /** The query as PromQL: Grafana's windows filled in, its variables left where they stand in quotes. */
 export function asPromql(expression: string): string {
   return expression.replaceAll(/\$__(rate_interval|interval|range)\b/g, '26ms');

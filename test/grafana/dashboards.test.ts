@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { generatedFiles } from '../../grafana/dashboards.ts';
 import { RUNBOOKS_URL } from '../../grafana/theme.ts';
 import { PROBLEM_KINDS } from '../../src/counting/problems.ts';
-import { seriesLabels } from './contract-metrics.ts';
+import { labelsOf, seriesLabels } from './contract-metrics.ts';
 import { asPromql, queriesOf, readDashboards } from './dashboard.ts';
 import type { Panel } from './dashboard.ts';
 import { groupingLabels, selectorsOf, syntaxErrors } from './promql.ts';
@@ -48,8 +48,18 @@ test('each problem has a section of docs/alerts.md, to which its words link', ()
   );
 });
 
-describe.each(DASHBOARDS)('%s', (_file, { uid, panels }) => {
+describe.each(DASHBOARDS)('%s', (_file, { uid, panels, templating }) => {
   const queries = panels.flatMap(queriesOf);
+
+  test.each(templating.list.filter(({ query }) => query.startsWith('label_values(')))(
+    'lets its reader choose a $name by a label that there is',
+    ({ query }) => {
+      const [, series = '', label] = /^label_values\((.+), (\w+)\)$/.exec(query) ?? [];
+      const labels = selectorsOf(series).flatMap(({ metric }) => labelsOf(metric) ?? []);
+      // A label of customers that the pages name.
+      expect([...labels, 'region']).toContain(label);
+    },
+  );
 
   test.each(panels.map((panel) => [panel.title, panel] as const))(
     '%s changes the looks of columns and lines that there are',

@@ -48,8 +48,6 @@ export interface CustomerScrape {
   lastPoll(stream: Stream): { readonly endMs: number; readonly tookMs: number } | undefined;
 }
 
-/** Ends of polls that are remembered: those of some weeks. Twice as many are, at most. */
-const MAX_POLLS = 50_000;
 const MAX_VIOLATIONS = 20;
 /** The ground truth of occupancy and breakdowns is expensive: one scrape in this many. */
 const THOROUGH_EVERY = 8;
@@ -113,9 +111,6 @@ export function createAuditor(
   function pollEnded(exporter: string, stream: Stream, endMs: number, tookMs: number): void {
     const poll = `${exporter} ${stream} ${Math.round(endMs)}`;
     pollsMs.set(poll, Math.max(tookMs, pollsMs.get(poll) ?? 0));
-    if (pollsMs.size >= 2 * MAX_POLLS) {
-      [...pollsMs.keys()].slice(0, MAX_POLLS).forEach((oldest) => pollsMs.delete(oldest));
-    }
   }
 
   /** Checks what must hold at every moment. `page` renders the status page. */

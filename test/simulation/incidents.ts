@@ -1,7 +1,6 @@
 /** What happens to exporters and to the service in the middle of polls, one incident at a time. */
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { Secret } from '../../src/base/secret.ts';
-import type { Config } from '../../src/config/types.ts';
 import { pick } from '../../src/simulator/chance.ts';
 import type { FaultPlan } from '../../src/simulator/faults.ts';
 import type { IncidentKind } from './environment.ts';
@@ -66,9 +65,11 @@ export async function causeIncident(kind: IncidentKind, run: Run): Promise<void>
       service.dropTokens();
       return;
     case 'secret rotated': {
-      const secret = service.rotateSecret(customer);
+      const secret = new Secret(service.rotateSecret(customer));
       await clock.advance(random.next() * 2 * HOUR_MS);
-      run.config = withSecret(run.config, customer, secret);
+      run.configure(({ name }) =>
+        name === customer ? { clientSecret: { secret, path: undefined } } : {},
+      );
       exporters.forEach((one) => one.reload(run.config));
       return;
     }
@@ -95,14 +96,4 @@ async function failFor(run: Run, plan: FaultPlan, maxMs: number): Promise<void> 
   if (faultKinds.length > 0) {
     run.faults.set({ rate: faultRate, kinds: faultKinds });
   }
-}
-
-function withSecret(config: Config, customer: string, secret: string): Config {
-  const clientSecret = { secret: new Secret(secret), path: undefined };
-  return {
-    ...config,
-    customers: config.customers.map((one) =>
-      one.name === customer ? { ...one, clientSecret } : one,
-    ),
-  };
 }

@@ -111,14 +111,6 @@ export const MUTATIONS: Readonly<Record<string, Mutation>> = {
         }
       })(),
   },
-  'two token requests at once': {
-    exchange: (exchange) => (request, signal) => {
-      if (request.form !== undefined) {
-        exchange(request, signal).catch(() => undefined);
-      }
-      return exchange(request, signal);
-    },
-  },
   'refused credentials tried again at once': {
     exchange: (exchange) => async (request, signal) => {
       const response = await exchange(request, signal);

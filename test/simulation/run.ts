@@ -123,7 +123,7 @@ export class Run {
     return {
       environment,
       violations: this.auditor.violations,
-      events: this.#events,
+      events: this.#events.slice(-MAX_EVENTS),
       customerDays: days * environment.visitsPerDay.length,
       polls: this.#polls,
       faults: [...this.faults.counts.values()].reduce((sum, count) => sum + count, 0),
@@ -143,7 +143,7 @@ export class Run {
 
   /** Draws which branches the configuration of the exporter names, and what it says of them. */
   nameBranches(): void {
-    this.#configure(({ name }) => {
+    this.configure(({ name }) => {
       const { library } = this.service.ledgerOf(name);
       return { branches: drawNamed(this.random, library, this.environment) };
     });
@@ -152,7 +152,7 @@ export class Run {
   /** Draws opening hours. Some libraries have none, and those of some say nothing of holidays. */
   setHours(): void {
     const { random, service } = this;
-    this.#configure(({ name }) => {
+    this.configure(({ name }) => {
       // With exceptions, `24/7` would be ambiguous.
       const hours = openingHoursText(service.ledgerOf(name).library.opening);
       const text = hours.replace('24/7', 'Mo-Su 00:00-24:00');
@@ -164,7 +164,7 @@ export class Run {
 
   /** Draws which streams are polled. Breakdowns need people. */
   #setStreams(): void {
-    this.#configure(({ breakdowns }) => ({
+    this.configure(({ breakdowns }) => ({
       streams: pick(this.random, breakdowns.length > 0 ? STREAMS.slice(0, 2) : STREAMS),
     }));
   }
@@ -173,10 +173,10 @@ export class Run {
   move(customer: string, timezone: string): void {
     this.service.moveTo(customer, timezone);
     this.auditor.moved(customer);
-    this.#configure(({ name }) => (name === customer ? { timezone } : {}));
+    this.configure(({ name }) => (name === customer ? { timezone } : {}));
   }
 
-  #configure(change: (customer: CustomerConfig) => Partial<CustomerConfig>): void {
+  configure(change: (customer: CustomerConfig) => Partial<CustomerConfig>): void {
     const customers = this.config.customers.map((one) => ({ ...one, ...change(one) }));
     this.config = { ...this.config, customers };
   }
@@ -288,9 +288,6 @@ export class Run {
 
   #addEvent(what: string): void {
     this.#events.push(`${new Date(this.clock.nowMs()).toISOString()} ${what}`);
-    if (this.#events.length > MAX_EVENTS) {
-      this.#events.shift();
-    }
   }
 
   #log(): Logger {

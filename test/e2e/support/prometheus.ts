@@ -15,8 +15,6 @@ export interface Prometheus extends AsyncDisposable {
   readonly url: string;
   /** The instant vector that the query gives, by default now. Throws with Prometheus's words where it is wrong. */
   readonly query: (expression: string, atMs?: number) => Promise<readonly Sample[]>;
-  /** The values of a label over the series that the selector matches. */
-  readonly labelValues: (label: string, selector: string) => Promise<readonly string[]>;
   readonly stop: () => Promise<void>;
 }
 
@@ -25,7 +23,6 @@ const SAMPLE = z.object({
   value: z.tuple([z.number(), z.string()]),
 });
 const VECTOR = z.object({ data: z.object({ result: z.array(SAMPLE) }) });
-const VALUES = z.object({ data: z.array(z.string()) });
 
 interface PrometheusOptions {
   /** A folder of blocks that it begins with; they are copied. Whatever their age, they stay. */
@@ -41,7 +38,7 @@ export async function startPrometheus(
   targets: Readonly<Record<string, string>>,
   { blocks, storage, config: sections = {} }: PrometheusOptions = {},
 ): Promise<Prometheus> {
-  const program = debianProgram('/usr/bin/prometheus');
+  const program = debianProgram('prometheus');
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'));
   // JSON is YAML.
   const config = {
@@ -69,26 +66,19 @@ export async function startPrometheus(
     /Server is ready/,
   );
   const url = `http://${address}`;
-  return { url, ...querying(url), stop, [Symbol.asyncDispose]: stop };
+  return { url, query: queryOf(url), stop, [Symbol.asyncDispose]: stop };
 }
 
 /** Returns the queries of a Prometheus. */
-function querying(url: string): Pick<Prometheus, 'query' | 'labelValues'> {
-  async function ask(path: string, parameters: Readonly<Record<string, string>>): Promise<unknown> {
-    const search = new URLSearchParams(parameters).toString();
-    const response = await fetch(`${url}/api/v1/${path}?${search}`);
+function queryOf(url: string): Prometheus['query'] {
+  return async (expression, atMs) => {
+    const time = atMs === undefined ? {} : { time: String(atMs / 1000) };
+    const parameters = new URLSearchParams({ query: expression, ...time });
+    const response = await fetch(`${url}/api/v1/query?${parameters.toString()}`);
     if (!response.ok) {
-      throw new Error(`${JSON.stringify(parameters)} is refused: ${await response.text()}`);
+      throw new Error(`${expression} is refused: ${await response.text()}`);
     }
-    return response.json();
-  }
-  return {
-    query: async (expression, atMs) => {
-      const time = atMs === undefined ? {} : { time: String(atMs / 1000) };
-      const { data } = VECTOR.parse(await ask('query', { query: expression, ...time }));
-      return data.result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
-    },
-    labelValues: async (label, selector) =>
-      VALUES.parse(await ask(`label/${label}/values`, { 'match[]': selector })).data,
+    const { data } = VECTOR.parse(await response.json());
+    return data.result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
   };
 }

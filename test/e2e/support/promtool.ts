@@ -40,7 +40,7 @@ export async function failuresOf(unitTest: UnitTest): Promise<string> {
     };
     const settings = { rule_files: ['rules.json'], evaluation_interval: `${step}m` };
     writeFileSync(file, JSON.stringify({ ...settings, tests: [test] }));
-    const promtool = debianProgram('/usr/bin/promtool');
+    const promtool = debianProgram('promtool');
     const { status, output } = await outcomeOf(promtool, ['test', 'rules', file]);
     return status === 0 ? '' : output;
   } finally {
