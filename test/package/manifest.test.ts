@@ -15,10 +15,6 @@ const MANIFEST = z
   .object({ version: z.string(), dependencies: PACKAGES, devDependencies: PACKAGES })
   .parse(JSON.parse(read('package.json')));
 
-const LOCK = z
-  .object({ packages: z.record(z.string(), z.object({ dev: z.boolean().optional() })) })
-  .parse(JSON.parse(read('package-lock.json')));
-
 test('each dependency is pinned to one version', () => {
   const { dependencies, devDependencies } = MANIFEST;
   const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(
@@ -35,13 +31,6 @@ test.each([
   ['docs/kubernetes.md', /newTag: (\S+)/],
 ])('the version in %s is that of the package', (path, version) => {
   expect(version.exec(read(path))?.[1]).toBe(MANIFEST.version);
-});
-
-// i18next takes a package called typescript from the tree as its optional peer, even for production.
-test('TypeScript is not part of a production installation', () => {
-  const { packages } = LOCK;
-  expect(packages['node_modules/typescript']).toBeUndefined();
-  expect(packages['node_modules/typescript-compiler']?.dev).toBe(true);
 });
 
 test('each folder of tests belongs to a project of npm test, or to the end-to-end tests', () => {
