@@ -1,5 +1,4 @@
 /** Refused credentials, and secret files that change (docs/service.md#tokens). */
-import { rmSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { eventually } from './daemon.ts';
 import type { Daemon } from './daemon.ts';
@@ -9,17 +8,16 @@ import { Harness } from './harness.ts';
 const harness = new Harness();
 const { service, workspace } = harness;
 const refused = harness.addCustomer('refused');
-const removed = harness.addCustomer('removed');
 const unknown = harness.addCustomer('unknown');
 const FAILURES = 'library_poll_failures_total';
 let daemon: Daemon;
 
 beforeAll(async () => {
-  const configFile = harness.configure([refused, removed, unknown]);
+  const configFile = harness.configure([refused, unknown]);
   // The daemon has a wrong secret for this customer from the start.
   unknown.secret = `unknown-${unknown.secret}`;
   daemon = await harness.start(configFile);
-  await exact(daemon, refused, removed);
+  await exact(daemon, refused);
 });
 
 async function valid(customer: string): Promise<number | undefined> {
@@ -58,12 +56,4 @@ test.concurrent('refused credentials are sent rarely, and a new secret file is u
   workspace.write('refused.secret', `${refused.secret}\n`);
   await exact(daemon, refused);
   expect(await valid('refused')).toBe(1);
-});
-
-test.concurrent('a secret file that is gone is named in the log and on the page', async () => {
-  rmSync(`${workspace.folder}/removed.secret`);
-  service.revokeTokens(removed);
-  const problem = `client_secret_file: ${workspace.folder}/removed.secret does not exist`;
-  await eventually(async () => expect(await (await daemon.get('/')).text()).toContain(problem));
-  expect(daemon.logged('poll failed')).toContainEqual(expect.objectContaining({ error: problem }));
 });
