@@ -33,7 +33,8 @@ export class Harness {
   readonly zone = afternoonZone(Date.now());
   readonly #violations: string[] = [];
   readonly #highest = new Map<string, number>();
-  readonly #watches = new Map<Daemon, { ended: boolean; readonly done: Promise<void> }>();
+  /** Daemons that are scraped, and the ends of that. */
+  readonly #watches = new Map<Daemon, Promise<void>>();
 
   constructor() {
     beforeAll(() => this.service.start());
@@ -82,9 +83,7 @@ export class Harness {
     const args = flagsFor(this.workspace, configFile, ...flags);
     const daemon = await launch(this.workspace, args, environment).listening();
     const storage = args.findLast((arg) => arg.startsWith('--storage.path=')) ?? '';
-    const watch = { ended: false, done: Promise.resolve() };
-    watch.done = this.#watch(daemon, storage, watch);
-    this.#watches.set(daemon, watch);
+    this.#watches.set(daemon, this.#watch(daemon, storage));
     return daemon;
   }
 
@@ -101,22 +100,20 @@ export class Harness {
   }
 
   async #leave(daemon: Daemon): Promise<void> {
-    const watch = this.#watches.get(daemon);
-    if (watch !== undefined) {
-      watch.ended = true;
-      await watch.done;
-    }
+    const watched = this.#watches.get(daemon);
+    this.#watches.delete(daemon);
+    await watched;
   }
 
-  async #watch(daemon: Daemon, storage: string, watch: { readonly ended: boolean }): Promise<void> {
-    while (!watch.ended) {
+  async #watch(daemon: Daemon, storage: string): Promise<void> {
+    do {
       try {
         this.#verify(await daemon.scrape(), storage, daemon.url);
       } catch (error) {
         this.#violations.push(`a scrape failed: ${String(error)}`);
       }
       await sleep(500);
-    }
+    } while (this.#watches.has(daemon));
   }
 
   #verify(exposition: Exposition, storage: string, process: string): void {
