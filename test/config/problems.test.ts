@@ -44,36 +44,27 @@ async function expectProblems(part: Part, text: string, problems: Case[2]): Prom
 test.each<Case>([
   // types and ranges
   ['customer', 'capacity: "many"', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got "many" ^'],
-  ['more', 'polling: { interval: banana }', '9:22: polling.interval: expected a duration from 1s to 1d, such as 60s, got banana ^'],
   ['more', 'polling: { "interval": "1 s", breakdown_interval: 9e9s }', ['9:24: polling.interval: expected a duration from 1s to 1d, such as 60s, got "1 s"', '9:51: polling.breakdown_interval: expected a duration from 1s to 1d, such as 5m, got 9e9s']],
   ['more', '  - { name: b, client_id: b, client_secret: &a correct-horse, timezone: *a }', '9:48: customers[1].timezone: expected an IANA time zone such as Europe/Copenhagen, got another value'],
   ['customer', 'capacity:', '9:14: customers[0].capacity: expected an integer from 1 to 1000000, got an empty value ^'],
   ['service', 'max_requests_per_second: 0', '4:28: service.max_requests_per_second: expected a number from 0.01 to 100000, got 0 ^'],
-  ['service', 'request_times: UTC', '4:18: service.request_times: expected one of offset, utc, local, got UTC ^'],
   ['service', 'allow_insecure: yes', '4:19: service.allow_insecure: expected true or false, got yes ^'],
   ['customer', 'day_starts_at: "24:00"', '9:20: customers[0].day_starts_at: expected a time of day from "00:00" to "23:59", got "24:00" ^'],
   ['customer', 'streams: []', '9:14: customers[0].streams: expected a list of one or more of people, logins, got a list ^'],
-  ['customer', 'breakdowns: [room]', '9:18: customers[0].breakdowns[0]: expected one of branch, client, device, got room ^'],
   ['customer', 'labels: { job: x }', '9:15: customers[0].labels.job: expected a label name of letters, digits and _, not reserved (customer, branch, name, timezone, job, instance, __…), got another key'],
   ['customer', 'breakdowns: [branch]\nbranches:\n  101: { name: North, capacity: many }', '11:37: customers[0].branches.101.capacity: expected an integer from 1 to 1000000, got many ^'],
   ['customer', 'branches: { 101: { colour: red } }', '9:24: customers[0].branches.101.colour: unknown key, expected one of name, opening_hours, staffed_hours, holidays, capacity, estimate'],
   ['customer', 'branches: { 1234567890: { colour: red } }', '9:31: customers[0].branches: unknown key, expected one of name, opening_hours, staffed_hours, holidays, capacity, estimate'],
-  ['customer', 'labels: { region: [north] }', '9:23: customers[0].labels.region: expected a label value, got a list'],
   ['customer', 'branches: Main', '9:15: customers[0].branches: expected branch ids with names such as { 101: Main Library }, got a string'],
-  ['more', 'polling: 60s', '9:10: polling: expected a mapping with interval, got a string'],
   ['more', 'customer_files: [""]', '9:18: customer_files[0]: expected a file or pattern such as customers/*.yaml, got "" ^'],
-  ['more', '  - { name: b, client_id: b, client_secret: [x], timezone: UTC }', '9:45: customers[1].client_secret: expected the secret, got a list'],
   // names
   ['name', '"\\u200b"', '5:11: customers[0].name: expected a name of up to 128 visible characters, got another value'],
   // time zones
   ['zone', 'Europe/Copenhagn', '8:15: customers[0].timezone: expected an IANA time zone such as Europe/Copenhagen, got Europe/Copenhagn ^'],
-  ['zone', '"+02:00"', '8:15: customers[0].timezone: expected an IANA time zone such as Europe/Copenhagen, got "+02:00" ^'],
   // URLs
   ['base', 'statistics.example.org', '2:13: service.base_url: expected an http(s) URL without user or query, such as https://statistics.example.org, got statistics.example.org ^'],
-  ['base', 'https://statistics.example.org:0', '2:13: service.base_url: expected an http(s) URL without user or query, such as https://statistics.example.org, got https://statistics.example.org:0 ^'],
   ['base', 'https://statistics.example.org/?a=b', '2:13: service.base_url: expected an http(s) URL without user or query, such as https://statistics.example.org, got another value'],
   ['base', 'http://statistics.example.org', '2:13: service.base_url: must use https (or set allow_insecure: true) ^'],
-  ['base', 'http://localhost.example.org', '2:13: service.base_url: must use https (or set allow_insecure: true) ^'],
   ['service', 'proxy_url: http://proxy.example.org:3128/path', '4:14: service.proxy_url: expected an http(s) URL without path or query, such as http://proxy.example.org:3128, got another value'],
   ['service', 'ca_file: secret', '4:12: service.ca_file: secret holds no certificate or an invalid one, expected PEM'],
   // opening hours and holidays
@@ -87,7 +78,6 @@ test.each<Case>([
   ['customer', 'openinghours: 24/7', '9:5: customers[0].openinghours: unknown key, did you mean opening_hours?'],
   ['customer', 'labels: { __proto__: x }', '9:15: customers[0].labels: unsupported key'],
   ['more', 'polling: {}\npolling: 60s', ['10:1: polling: duplicate key', '10:10: polling: expected a mapping with interval, got a string']],
-  ['customer', 'capacity: 1\ncapacity: 2', '10:5: customers[0].capacity: duplicate key ^'],
   // several keys
   ['customer', 'breakdowns: [branch]\nstreams: [logins]', '9:17: customers[0].breakdowns: expected people in streams, which breakdowns are of ^'],
   ['customer', 'breakdowns: [branch]\ncapacity: 250', '10:15: customers[0].capacity: expected capacity under branches, because breakdowns has branch ^'],
@@ -108,12 +98,10 @@ test.each<Case>([
   ['customer', 'timezone2: ${SECRET}', '9:5: customers[0]: unknown key, did you mean timezone?'],
   ['customer', 'labels: { "${SECRET}": x }', '9:15: customers[0].labels: expected a label name of letters, digits and _, not reserved (customer, branch, name, timezone, job, instance, __…), got another key'],
   ['customer', 'labels: { region: north, "${REGION}": south }', '9:30: customers[0].labels: duplicate key'],
-  ['customer', 'labels: { "${UNSET}": x }', ['9:15: customers[0].labels: environment variable UNSET is not set; write $${ for a literal ${', '9:15: customers[0].labels: expected a label name of letters, digits and _, not reserved (customer, branch, name, timezone, job, instance, __…), got another key']],
   ['customer', 'opening_hours: Mo-Fr 10:00-18:00\n  Sa 10:00-14:00', "9:20: customers[0].opening_hours: expected OpenStreetMap's syntax, with ; between rules, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00 ^"],
   // YAML
   ['file', 'service:\n\tbase_url: https://a.example\n\tauth_url: x\n', '2:1: (file): expected spaces as indentation, got a tab ^'],
   ['service', 'scope: !!binary c2NvcGU=', '4:10: (file): unknown tag; put a value that begins with ! in quotes'],
-  ['service', 'scope: "a\\q"', '4:12: (file): invalid escape sequence; write \\\\ for a backslash, or use single quotes'],
   ['service', 'scope: {{ scope }}', '4:11: (file): expected a plain key, got a list, mapping or alias; quote a value with { or ['],
   ['service', 'scope: *a', '4:10: service.scope: unknown anchor; put a value that begins with * in quotes'],
   ['customer', 'streams: [people]]', '9:22: (file): unexpected text; check the brackets and quotes before it, or quote the value'],
@@ -125,8 +113,8 @@ test.each<Case>([
 // prettier-ignore
 test.each<[Part, string, readonly string[], readonly string[]]>([
   ['name', 'name', ['n'.repeat(128)], ['n'.repeat(129), '""', '"a\\u0007b"']],
-  ['base', 'base_url', ['https://a.example/b', 'http://127.0.0.1:80'], ['xhttps://a.example', 'http://my-localhost']],
-  ['zone', 'timezone', ['UTC'], ['europe/Copenhagen']],
+  ['base', 'base_url', ['https://a.example/b', 'http://localhost:1', 'http://127.0.0.100:80', 'http://[::1]:9', 'http://data.localhost'], ['xhttps://a.example', 'https://a.example:0', 'http://my-localhost', 'http://localhost.example.org']],
+  ['zone', 'timezone', ['UTC'], ['europe/Copenhagen', '"+02:00"']],
   ['service', 'proxy_url', ['http://a.example:1/'], ['xhttp://a.example:1/']],
   ['service', 'timeout', ['100ms', '5m'], ['99ms', '5m1ms']],
   ['service', 'max_requests_per_second', ['0.04', '100000'], ['0.009', '100000.1']],
@@ -174,17 +162,12 @@ test.each([
   'streams: [people, lgoins]',
   'branches: { 101: [x], 102: }',
   'branches: { 101: { estimate: maybe } }',
-  'capacity: [1]',
   'colour: red',
 ])('%s hides no rule of other keys', async (wrong) => {
   const output = await problemsOf({
-    'config.yaml': `service: { base_url: http://a.example, auth_url: x, key_times: x, max_requests_per_second: 0.01 }
+    'config.yaml': `service: { base_url: http://a.example, auth_url: x }
 polling: { interval: 2m, reconcile_interval: 1m, breakdown_interval: [x] }
 customers:
-  - name: right
-    client_id: a
-    client_secret: hunter3hunter3
-    timezone: UTC
   - client_id: b
     opening_hours: PH off
     ${wrong}
@@ -195,14 +178,13 @@ customers:
     expect.arrayContaining([
       'service.base_url',
       'service.auth_url',
-      'service.key_times',
       'polling.reconcile_interval',
       'polling.breakdown_interval',
-      'customers[1].name',
-      'customers[1].client_secret_file',
-      'customers[1].timezone',
-      'customers[1].opening_hours',
-      expect.stringContaining(`customers[1].${wrong.replace(/:.*/, '')}`),
+      'customers[0].name',
+      'customers[0].client_secret_file',
+      'customers[0].timezone',
+      'customers[0].opening_hours',
+      expect.stringContaining(`customers[0].${wrong.replace(/:.*/, '')}`),
     ]),
   );
 });
@@ -224,7 +206,6 @@ test('what is no customer is one problem', async () => {
 
 test.each([
   ['brackets', '['.repeat(20_000)],
-  ['quotes', '"'.repeat(20_000)],
   ['an alias of itself', 'customers: &a [*a]'],
   [
     'aliases that multiply',
