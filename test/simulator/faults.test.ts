@@ -22,11 +22,9 @@ function outcomeOf(kind: FaultKind, request: SimulatedRequest = data): Outcome {
 test.each<[FaultKind, object]>([
   ['timeout', { kind: 'silence' }],
   ['reset', { kind: 'reset' }],
-  ['unauthorized', { response: { status: 401 } }],
   ['rate-limited', { response: { status: 429 } }],
   ['rate-limited-retry-after', { response: { status: 429, headers: { 'retry-after': RETRY } } }],
   ['unavailable', { response: { status: 503 } }],
-  ['unavailable-retry-after', { response: { status: 503, headers: { 'retry-after': RETRY } } }],
   ['html', { response: { status: 200, body: expect.stringContaining('<html>') as string } }],
   ['empty', { response: { body: '{"metadata":{"count":0,"aggregation":"day"},"result":[]}' } }],
   ['slow', { response: good, afterMs: 10_549 }],

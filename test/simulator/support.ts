@@ -90,12 +90,11 @@ export function bearer(service: SimulatedService): string {
 export function askToken(
   service: SimulatedService,
   fields: Record<string, string> = {},
-  method = 'POST',
 ): SimulatedResponse {
   const form = { client_id: 'lone-api', client_secret: 'open sesame', scope: 'ServiceAPI' };
   const sent = { grant_type: 'client_credentials', ...form, ...fields };
   const body = new URLSearchParams(sent).toString();
-  return service.handle({ method, path: '/connect/token', body });
+  return service.handle({ method: 'POST', path: '/connect/token', body });
 }
 
 export function at(iso: string): number {
