@@ -84,13 +84,15 @@ test('JSON has numbers, null for what is unknown, and the dates without counts',
   });
 });
 
-test('the table has no empty columns, and the days without counts below it', () => {
-  const lines = tableReport([MAIN], OPTIONS).split('\n');
+test('the table has no empty columns, and below it the days without counts and the note', () => {
+  const lines = tableReport([MAIN], { ...OPTIONS, note: 'Hours are those of today.' }).split('\n');
   expect(lines[0]).not.toContain('logins');
   expect(lines.slice(3)).toEqual([
     '',
     'Days without counts:',
     '  northern-jutland, Main, "old" <Library> (101): 2025-02-03 to 2025-02-05, 2025-02-28',
+    '',
+    'Hours are those of today.',
     '',
   ]);
 });
@@ -121,12 +123,6 @@ test('tables and HTML have totals of each customer with several parts, and of al
   expect(csvReport(sections, OPTIONS)).not.toMatch(/total|all customers/);
 });
 
-test('the note of the whole report is below the table, and on the page', () => {
-  const options = { ...OPTIONS, note: 'Hours are those of today.' };
-  expect(tableReport([HILLTOP], options)).toMatch(/\n\nHours are those of today\.\n$/);
-  expect(textOf(htmlReport([HILLTOP], options, 0))).toContain('Hours are those of today.');
-});
-
 /** Returns the text of a page with single spaces. */
 function textOf(page: string): string {
   return page
@@ -136,10 +132,12 @@ function textOf(page: string): string {
 }
 
 test('HTML compares with the year before, marks gaps, and loads nothing', () => {
-  const page = htmlReport([MAIN], OPTIONS, Date.parse('2025-03-02'));
+  const options = { ...OPTIONS, note: 'Hours are those of today.' };
+  const page = htmlReport([MAIN], options, Date.parse('2025-03-02'));
   const text = textOf(page);
   expect(text).toContain('February 2025 1 000.5 2 000 −50.0 % 1 001 1 000 20 4 no counts');
   expect(text).toContain('2025-02-03 to 2025-02-05, 2025-02-28');
+  expect(text).toContain('Hours are those of today.');
   expect(page).toContain('class="bar lacks"');
   expect(page).toContain('Main, &#34;old&#34; &#60;Library&#62; (101)');
   expect(page).not.toMatch(/<script|<link|<img|@import|url\(|https?:/);
