@@ -8,7 +8,6 @@ test.each([
   ['with half of the requests at once', 10_000, { maxConcurrency: 8 }, 100],
   ['of a twentieth of the interval', 2_000, { maxConcurrency: 100 }, 100],
   ['of a twentieth of the interval of breakdowns', 10_000, { breakdownIntervalMs: 1_000 }, 50],
-  ['of at least 20 ms', 2_000, { maxConcurrency: 4 }, 20],
 ])('polls due within a tick %s start together', async (_, intervalMs, options, tickMs) => {
   await using fixture = new SchedulerFixture({ intervalMs, ...options });
   const { clock, requests } = fixture;

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
 import { ESTIMATED } from '../support/polled.ts';
@@ -161,95 +161,48 @@ test.each(ENDS)(
   },
 );
 
-test.each(ENDS)('nothing is requested after a poll that was dropped %s', async (_, end) => {
+/** A customer with an hourly visitor at one device, whose records are answered as `readPage` says. */
+function withDevice(
+  fixture: SchedulerFixture,
+  readPage: Parameters<SchedulerFixture['polled']>[2],
+  history = () => {},
+): PolledCustomer {
+  const { customer, client } = estimated(fixture, history);
+  customer.breakdowns.configure(['device']);
+  const { client: paged } = fixture.polled('a', undefined, readPage);
+  return {
+    customer,
+    client: {
+      page: (...question) => paged.page(...question),
+      query: (question, ...rest) =>
+        question.aggregation === 'device'
+          ? Promise.resolve({ aggregation: 'device', rows: [{ key: 301, counts: [9, 9] }] })
+          : client.query(question, ...rest),
+    },
+  };
+}
+
+test('where devices are is read after the past, by one request with the lowest priority', async () => {
   await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
-  await fixture.run([fixture.polled('a', fixture.after(1_000))], 500);
-  end(fixture);
-  await fixture.clock.advance(2 * MINUTE_MS);
-  expect(fixture.requests).toHaveLength(1);
-});
-
-test('the pasts of several customers begin one by one', async () => {
-  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
-  const readMs: number[] = [];
-  const names = ['a', 'b', 'c'];
-  fixture.start(
-    names.map((name) => estimated(fixture, () => readMs.push(fixture.clock.nowMs()), name)),
-  );
-  await fixture.clock.advance(5 * MINUTE_MS);
-  expect(readMs).toHaveLength(3);
-  const [a = 0, b = 0, c = 0] = readMs;
-  expect(b - a).toBeGreaterThanOrEqual(180);
-  expect(c - b).toBeGreaterThanOrEqual(180);
-});
-
-describe('where devices are', () => {
-  /** A customer with an hourly visitor at one device, whose records are answered as `readPage` says. */
-  function withDevice(
-    fixture: SchedulerFixture,
-    readPage: Parameters<SchedulerFixture['polled']>[2],
-    history = () => {},
-  ): PolledCustomer {
-    const { customer, client } = estimated(fixture, history);
-    customer.breakdowns.configure(['device']);
-    const { client: paged } = fixture.polled('a', undefined, readPage);
-    return {
-      customer,
-      client: {
-        page: (...question) => paged.page(...question),
-        query: (question, ...rest) =>
-          question.aggregation === 'device'
-            ? Promise.resolve({ aggregation: 'device', rows: [{ key: 301, counts: [9, 9] }] })
-            : client.query(question, ...rest),
-      },
-    };
-  }
-
-  test('is read after the past, by one request with the lowest priority', async () => {
-    await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
-    const { clock, pages } = fixture;
-    let isPastRead = false;
-    const sent: unknown[] = [];
-    const polled = withDevice(
-      fixture,
-      (_question, _signal, priority) => {
-        sent.push([isPastRead, priority]);
-        const record = ['p', 1, '', null, null, null, null, null, 7, 101, 201, 301];
-        const page = { records: [record], metadata: {}, startToken: undefined };
-        return Promise.resolve({ aggregation: undefined, ...page });
-      },
-      () => (isPastRead = true),
-    );
-    fixture.start([polled]);
-    await clock.advance(3 * HOUR_MS);
-    expect(sent).toEqual([[true, 'optional']]);
-    expect(pages[0]?.question).toMatchObject({ endpoint: 'peoplecount', limit: 1000 });
-    const { breakdowns } = polled.customer.metricsAt(clock.nowMs());
-    expect(breakdowns.device?.keys).toMatchObject([
-      { key: '301', device: { place: { branch: '101', client: '201' } } },
-    ]);
-  });
-
-  test('is requested again once a day, and less and less often after failures, and no poll fails', async () => {
-    await using fixture = new SchedulerFixture({
-      startMs: DAY_START_MS + HOUR_MS,
-      intervalMs: 5 * MINUTE_MS,
-    });
-    const { clock, pages } = fixture;
-    const polled = withDevice(fixture, () => {
-      if (pages.length < 4) {
-        throw new ServiceError('server', 'status 503', { status: 503 });
-      }
-      const page = { records: [], metadata: {}, startToken: undefined };
+  const { clock, pages } = fixture;
+  let isPastRead = false;
+  const sent: unknown[] = [];
+  const polled = withDevice(
+    fixture,
+    (_question, _signal, priority) => {
+      sent.push([isPastRead, priority]);
+      const record = ['p', 1, '', null, null, null, null, null, 7, 101, 201, 301];
+      const page = { records: [record], metadata: {}, startToken: undefined };
       return Promise.resolve({ aggregation: undefined, ...page });
-    });
-    fixture.start([polled]);
-    await clock.advance(28 * HOUR_MS);
-    const pauses = pages.slice(1).map(({ atMs }, i) => (atMs - (pages[i]?.atMs ?? 0)) / MINUTE_MS);
-    expect(pauses.map((minutes) => Math.floor(minutes / 15) * 15)).toEqual([15, 30, 60, 24 * 60]);
-    expect(fixture.healthOf(polled, 'device')).toMatchObject({ failures: 0 });
-    expect(fixture.lines).toMatchObject([
-      { msg: 'device records unavailable', customer: 'a', stream: 'device', error: 'status 503' },
-    ]);
-  });
+    },
+    () => (isPastRead = true),
+  );
+  fixture.start([polled]);
+  await clock.advance(3 * HOUR_MS);
+  expect(sent).toEqual([[true, 'optional']]);
+  expect(pages[0]?.question).toMatchObject({ endpoint: 'peoplecount', limit: 1000 });
+  const { breakdowns } = polled.customer.metricsAt(clock.nowMs());
+  expect(breakdowns.device?.keys).toMatchObject([
+    { key: '301', device: { place: { branch: '101', client: '201' } } },
+  ]);
 });

@@ -58,18 +58,6 @@ describe('a stream that fails', () => {
       { level: 'info', msg: 'polling recovered', ...stream, failures_in_a_row: 1_440 },
     ]);
   });
-
-  test('is logged again for another reason, and after a recovery', async () => {
-    for (const reason of ['server', 'server', 'auth', 'auth', undefined, 'auth'] as const) {
-      await poll(reason);
-    }
-    expect(lines.map(({ msg, reason }) => reason ?? msg)).toEqual([
-      'server',
-      'auth',
-      'polling recovered',
-      'auth',
-    ]);
-  });
 });
 
 describe('a note', () => {

@@ -44,16 +44,15 @@ function problem(action: () => unknown): string {
 }
 
 describe('an aggregated response', () => {
-  test.for<[string, unknown, object]>([
-    ['an empty body', '', { aggregation: 'day', metadata: {} }],
-    ['null alone', { result: null }, { aggregation: 'day', metadata: {} }],
-    [
-      'null and its aggregation',
-      { metadata: { aggregation: 'Quarter', count: 0 }, result: null },
-      { aggregation: 'quarter', metadata: { count: 0 } },
-    ],
-  ])('with %s has no rows', ([, value, expected]) => {
-    expect(decode(value)).toEqual({ rows: [], ...expected });
+  test('of nothing, or of null, has no rows', () => {
+    expect(decode('')).toEqual({ rows: [], aggregation: 'day', metadata: {} });
+    expect(decode({ result: null })).toEqual({ rows: [], aggregation: 'day', metadata: {} });
+    const metadata = { aggregation: 'Quarter', count: 0 };
+    expect(decode({ metadata, result: null })).toEqual({
+      rows: [],
+      aggregation: 'quarter',
+      metadata: { count: 0 },
+    });
   });
 
   test('has its rows in order, with counts in the order in, out', () => {
@@ -82,9 +81,7 @@ describe('an aggregated response', () => {
     ['2026-11-01T04:00:00.000+01:00', true],
     ['x'.repeat(40), true],
     ['x'.repeat(41), false],
-    ['', false],
     [' 2026-11-01', false],
-    ['2026-11-01 ', false],
     ['of-the-client-secret', false],
     [1_793_505_600, false],
   ] as const)('has the metadata from: %j: %j', ([time, isShown]) => {
@@ -96,7 +93,6 @@ describe('an aggregated response', () => {
   test.for([
     ['secret-7', 'by-secret-7', 'a', '"metadata.aggregation"'],
     ['secret-7', 'day', 'a secret-7 b', 'row 0: "key"'],
-    ['12345678', 'day', 123_456_789, 'row 0: "key"'],
   ] as const)(
     'is malformed if it repeats the secret %s in its aggregation, %s, or a key, %s',
     ([secret, aggregation, key, place]) => {
@@ -119,19 +115,14 @@ describe('an aggregated response', () => {
     expect(problem(() => decode(text.replace('"in":1,"out":1}]', '"x":1}]')))).toContain('"in"');
   });
 
-  test.for(['application/problem+json', 'text/plain', ''])(
-    'may have the content type "%s"',
-    (contentType) => expect(decode(rows(), contentType).rows).toEqual([]),
-  );
-
   test.for([
     ['Text/HTML;a=b\r\nx;c', ', got text/html; check service.base_url'],
-    ['application/json', ''],
     ['secret/type', ''],
   ] as const)('that is no JSON is malformed, with the content type "%s"', ([contentType, got]) => {
     expect(problem(() => decode('<html>', contentType))).toBe(
       `expected complete JSON in UTF-8${got}`,
     );
+    expect(decode(rows(), contentType).rows).toEqual([]);
   });
 
   const NO_COUNT = 'expected an integer from 0 to 1000000000';
@@ -143,7 +134,7 @@ describe('an aggregated response', () => {
     ['"metadata": expected an object', [{ error: 'no' }, { metadata: [], result: [] }]],
     [
       NO_AGGREGATION,
-      [{}, ...[7, '', 'x'.repeat(65), ' day', 'day '].map((aggregation) => ({ aggregation }))].map(
+      [{}, ...[7, 'x'.repeat(65), ' day', 'day '].map((aggregation) => ({ aggregation }))].map(
         (metadata) => ({ metadata, result: [] }),
       ),
     ],
@@ -156,15 +147,13 @@ describe('an aggregated response', () => {
     [`row 0: "in": ${NO_COUNT}`, [rows({ key: 1, value: 1 })]],
     [
       `row 0: "out": ${NO_COUNT}`,
-      ['"7"', '""', 'null', 'true', '-1', '1.5', '1000000001', '1e400', '{}', '[1]'].map((count) =>
+      ['"7"', 'null', '-1', '1.5', '1000000001', '1e400'].map((count) =>
         JSON.stringify(rows({ key: 2, in: 1, out: 'COUNT' })).replace('"COUNT"', count),
       ),
     ],
     [
       'row 0: "key": expected an integer or a short string',
-      [undefined, null, {}, 1.5, 2 ** 53, 'k'.repeat(65), true].map((key) =>
-        rows({ key, in: 1, out: 1 }),
-      ),
+      [undefined, 1.5, 2 ** 53, 'k'.repeat(65)].map((key) => rows({ key, in: 1, out: 1 })),
     ],
   ])('is malformed: %s', ([message, responses]) => {
     expect(responses.map((value) => problem(() => decode(value)))).toEqual(
@@ -205,11 +194,8 @@ describe('a token response', () => {
   });
 
   test.for([
-    ['token_type', [undefined, 7, 'mac']],
-    [
-      'access_token',
-      [undefined, '', 7, 'a b', ' a', 'a ', 'a\r\nX-Header: y', 'ä', 'a'.repeat(16_385)],
-    ],
+    ['token_type', [undefined, 'mac']],
+    ['access_token', ['', 7, 'a b', 'a\r\nX-Header: y', 'ä', 'a'.repeat(16_385)]],
   ] as const)('is malformed with another type, or a token for no header: %s', ([field, values]) => {
     for (const value of values) {
       const token = response({ ...good, [field]: value });
@@ -294,10 +280,8 @@ describe('a page of raw records', () => {
   test.for([
     ['"result": expected an array', undefined, {}],
     ['"metadata.startToken": expected a short string', [], { startToken: 'x'.repeat(8193) }],
-    ['"metadata.startToken": expected a short string', [], { startToken: 7 }],
     ['record 1: expected an object', [LOGIN, null], {}],
     ['record 0: "id": expected a string', [{ ...LOGIN, id: undefined }], {}],
-    ['record 0: "id": expected a string', [{ ...LOGIN, id: null }], {}],
     ['record 0: "branchId": expected an integer', [{ ...LOGIN, branchId: '2' }], {}],
     ['record 0: "localTime": expected a string', [{ ...LOGIN, localTime: 7 }], {}],
     // An id may become a label.

@@ -10,13 +10,10 @@ const EARLIER = '"metadata.to" is earlier than requested; rows may be missing';
 
 test.each([
   [{}, undefined],
-  [{ count: 3 }, undefined],
   [{ count: 4 }, `${COUNT} 4; rows may be missing`],
   [ASKED, undefined],
   // The same instants, and fractions that an edge may add or cut.
   [{ from: '2026-11-01T03:00:00.001Z', to: '2026-11-01T03:59:59.999Z' }, undefined],
-  [{ from: '2026-11-01T03:30:00Z' }, LATER],
-  [{ to: '2026-11-01T03:30:00Z' }, EARLIER],
   [{ from: '2026-11-01T00:00:00+01:00' }, undefined],
   [{ to: '2026-11-02T00:00:00+01:00' }, undefined],
   // Without an offset, it may be the same instant in any zone.
@@ -28,7 +25,6 @@ test.each([
   [{ to: '2026-11-01T03:58:59.999Z' }, EARLIER],
   // Offsets as services write them.
   [{ from: '2026-11-01t03:30:00z' }, LATER],
-  [{ from: '2026-11-01T04:30:00+0100' }, LATER],
   [{ from: '2026-10-31T23:30:00-04:00' }, LATER],
 ])('metadata %j of three rows: %j', (metadata, problem) => {
   expect(findContradiction(ASKED, { rows: [1, 2, 3], metadata })).toBe(problem);

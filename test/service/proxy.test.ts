@@ -39,19 +39,13 @@ describe('service.proxy_url', () => {
 
 describe('HTTPS_PROXY', () => {
   test.for([
-    ['127.0.0.1', { NO_PROXY: 'example.org' }, true],
     ['127.0.0.1', { NO_PROXY: 'example.org,127.0.0.1:PORT' }, false],
     ['localhost', { NO_PROXY: ' example.org , LOCALHOST ' }, false],
-    ['localhost', { NO_PROXY: 'host' }, true],
     ['library.localhost', { NO_PROXY: 'localhost' }, false],
     ['127.0.0.1', { no_proxy: '127.0.0.1', NO_PROXY: 'example.org' }, true],
     ['127.0.0.1', { HTTPS_PROXY: '', https_proxy: 'PROXY' }, true],
-    ['127.0.0.1', { no_proxy: '127.0.0.1', NO_PROXY: '' }, false],
-    ['127.0.0.1', { HTTPS_PROXY: 'user:proxy-password@ADDRESS' }, true],
     ['127.0.0.1', { NO_PROXY: '10.0.0.0/8, 127.0.0.0/8' }, false],
     ['127.0.0.1', { NO_PROXY: '127.0.0.2/32,127.0.0.1/33,127.0.0.1/x,::/0,10/8' }, true],
-    ['[::1]', { NO_PROXY: '::/64' }, false],
-    ['[::1]', { NO_PROXY: '::2/128,::1' }, false],
     ['[::1]', { NO_PROXY: '::2/128,0.0.0.0/0' }, true],
     // As in Go, a range concerns addresses only, not what a name resolves to.
     ['localhost', { NO_PROXY: '127.0.0.0/8' }, true],
@@ -62,10 +56,7 @@ describe('HTTPS_PROXY', () => {
     const environment = Object.fromEntries(
       Object.entries({ HTTPS_PROXY: 'PROXY', ...variables }).map(([name, value]) => [
         name,
-        value
-          ?.replace('PROXY', proxy.url)
-          .replace('ADDRESS', new URL(proxy.url).host)
-          .replace('PORT', new URL(url).port),
+        value?.replace('PROXY', proxy.url).replace('PORT', new URL(url).port),
       ]),
     );
     const harness = createHarness(url, { config: { ca: AUTHORITY }, environment });
@@ -73,29 +64,15 @@ describe('HTTPS_PROXY', () => {
     expect(proxy.seen.length > 0).toBe(used);
   });
 
-  test('is used for one of two hosts if NO_PROXY names the other', async () => {
-    const tokens = await startScriptedServer(SECURE);
-    const data = await startScriptedServer(SECURE);
-    const proxy = await startProxy(true);
-    const environment = { HTTPS_PROXY: proxy.url, NO_PROXY: new URL(tokens.url).host };
-    const config = { ca: AUTHORITY, authUrl: tokens.url };
-    await ask(createHarness(data.url, { config, environment }).riverside);
-    expect(proxy.seen).toEqual([`CONNECT ${new URL(data.url).host} ${BASIC}`]);
-    expect(tokens.received).toHaveLength(1);
-  });
-
   test('does not concern plain HTTP', async () => {
     const { harness } = await start({ environment: { HTTPS_PROXY: 'socks://x' } });
     expect((await ask(harness.riverside)).rows).toHaveLength(1);
   });
 
-  test.for(['socks5://user:proxy-password@127.0.0.1:1080', 'proxy-password:no-port'])(
-    'that cannot be used is refused at once: %s',
-    (proxy) => {
-      const environment = { HTTPS_PROXY: proxy };
-      expect(() => createHarness('https://127.0.0.1:1', { environment })).toThrow(
-        /^HTTPS_PROXY: expected http:\/\/HOST:PORT or https:\/\/HOST:PORT$/,
-      );
-    },
-  );
+  test('that cannot be used is refused at once', () => {
+    const environment = { HTTPS_PROXY: 'socks5://user:proxy-password@127.0.0.1:1080' };
+    expect(() => createHarness('https://127.0.0.1:1', { environment })).toThrow(
+      /^HTTPS_PROXY: expected http:\/\/HOST:PORT or https:\/\/HOST:PORT$/,
+    );
+  });
 });

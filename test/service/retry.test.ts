@@ -26,7 +26,6 @@ function afterMs(retryAfterMs: number): ServiceError {
 describe('a query that fails', () => {
   test.for<[string, Error, { draw?: number; maxAttempts?: number }, readonly number[]]>([
     ['after at most 1, 2 and 4 s', FAILURE, {}, [0, 1, 3, 7]],
-    ['after waits drawn from 0 on', FAILURE, { draw: 0.25 }, [0, 0.25, 0.75, 1.75]],
     ['after 30 s at most', FAILURE, { maxAttempts: 8 }, [0, 1, 3, 7, 15, 31, 61, 91]],
     ['after Retry-After and its jitter', afterMs(20_000), { draw: 0.5 }, [0, 20.5, 41, 61.5]],
     ['not after a longer Retry-After', afterMs(30_001), {}, [0]],
@@ -48,10 +47,7 @@ describe('a query that fails', () => {
     expect(startedMs).toEqual(seconds.map((each) => each * 1_000));
   });
 
-  test.for([
-    [undefined, FAILURE],
-    [GONE, GONE],
-  ] as const)('ends its wait when the signal aborts with %s', async ([reason, expected]) => {
+  test('ends its wait when the signal aborts', async () => {
     const clock = virtualClock();
     const controller = new AbortController();
     const { signal } = controller;
@@ -60,8 +56,8 @@ describe('a query that fails', () => {
       withRetries(() => Promise.reject(FAILURE), POLL_RETRIES, sources, signal),
     );
     await clock.advance(10);
-    controller.abort(reason);
-    expect(await outcome).toBe(expected);
+    controller.abort(GONE);
+    expect(await outcome).toBe(GONE);
     expect(clock.sleepers).toBe(0);
   });
 
@@ -90,12 +86,10 @@ describe('Retry-After', () => {
 
   test.for([
     ['120', 120_000],
-    ['3601', 3_600_000],
     ['9'.repeat(400), 3_600_000],
     ['Sun, 06 Nov 1994 08:49:37 GMT', 37_000],
     ['Sun, 06 Nov 1994 08:48:00 GMT', 0],
     ['', undefined],
-    ['soon', undefined],
     ['Sun, 99 Foo 1994 08:49:37 GMT', undefined],
     [undefined, undefined],
   ] as const)('"%s" is %s ms, by the date of the response', ([value, expected]) => {

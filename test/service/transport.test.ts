@@ -5,7 +5,6 @@ import type { FailureReason } from '../../src/base/errors.ts';
 import {
   body,
   inTurn,
-  json,
   peopleBody,
   startScriptedServer,
   status,
@@ -25,13 +24,10 @@ import {
 const MIB = 1024 * 1024;
 const GOOD = JSON.stringify(peopleBody([{ key: 1, in: 3, out: 1 }]));
 const OK = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n';
-const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
 const WHOLE = `${OK}Content-Length: ${GOOD.length}\r\n\r\n${GOOD}`;
 const HALF = `${OK}Content-Length: 50\r\n\r\n{"metadata":`;
 const LIMITED = 'HTTP/1.1 429 Too Many\r\nContent-Length: 50\r\n\r\n{"err';
 const SWITCHED = 'HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n';
-
-const EXPIRED = { validFrom: new Date('2019-06-01'), validTo: new Date('2020-06-01') };
 
 const CUT_GZIP = Buffer.concat([
   Buffer.from(`${OK}Content-Encoding: gzip\r\nContent-Length: 500\r\n\r\n`),
@@ -76,10 +72,11 @@ function drip(_request: unknown, { socket }: Parameters<Responder>[1]): void {
 }
 
 /** The reason of a query that fails, and the codes of its requests. It must leave no connection open. */
-async function failureAfter(response: Responder, timeoutMs = 5_000) {
+async function failureAfter(response: Responder, timeoutMs = 5_000, maxAttempts = 4) {
   const { server, harness } = await start({ config: { timeoutMs } });
   server.data = response;
-  const { reason, message } = await failureOf(ask(harness.riverside));
+  const client = harness.clientFor('riverside', { maxAttempts, maxWaitMs: 0 });
+  const { reason, message } = await failureOf(ask(client));
   await until(() => server.sockets.size <= 1);
   const codes = harness.requests.slice(1).map((request) => request.replace('peoplecount:', ''));
   return { message, outcome: [reason, ...codes] };
@@ -88,7 +85,6 @@ async function failureAfter(response: Responder, timeoutMs = 5_000) {
 test.for([
   ['in the head', 'HTTP/1.1 200 OK\r\nContent-Ty', 'unreachable', 'none'],
   ['in the body', HALF, 'unreachable', '200'],
-  ['before the last chunk', `${CHUNKED}2\r\n{}\r\n`, 'unreachable', '200'],
   ['in a compressed body', CUT_GZIP, 'unreachable', '200'],
   ['in an error response', LIMITED, 'rate_limited', '429'],
 ] as const)('a response that breaks off %s is retried as its reason', async (row) => {
@@ -100,13 +96,14 @@ test.for([
 });
 
 test('a response that does not come at all, whole or fast is a timeout', async () => {
-  // At once: each waits four times.
   const failures = await Promise.all(
-    [raw(''), raw(HALF), drip].map((response) => failureAfter(response, 400)),
+    [raw(''), raw(HALF), drip].map((response) => failureAfter(response, 400, 1)),
   );
-  expect(failures.map(({ outcome }) => outcome)).toEqual(
-    ['none', '200', '200'].map((code) => ['timeout', code, code, code, code]),
-  );
+  expect(failures.map(({ outcome }) => outcome)).toEqual([
+    ['timeout', 'none'],
+    ['timeout', '200'],
+    ['timeout', '200'],
+  ]);
   for (const { message } of failures) {
     expect(message).toMatch(
       /^GET http:\/\/127\.0\.0\.1:\d+\/v1\/peoplecount: no complete response within 400ms$/,
@@ -164,13 +161,9 @@ test('a kept connection that the service closes costs a retry', async () => {
 });
 
 describe('a connection', () => {
-  const PAGE = body('<html>', { 'content-type': 'text/html' });
-
   test.for<[string, Responder]>([
-    ['403', status(403)],
     ['503', status(503)],
-    ['a page', PAGE],
-    ['JSON that is no answer', json(200, {})],
+    ['a page', body('<html>', { 'content-type': 'text/html' })],
   ])('is closed after %s, for data and for tokens', async ([, failure]) => {
     const { server, harness } = await start();
     const client = harness.clientFor('riverside', { maxAttempts: 1, maxWaitMs: 0 });
@@ -228,7 +221,6 @@ describe('TLS', () => {
 
   test.for([
     ['of an unknown authority', {}, undefined],
-    ['that has expired', EXPIRED, AUTHORITY],
     ['for another host', { hosts: ['elsewhere.example.org'] }, AUTHORITY],
   ] as const)('with a certificate %s is unreachable, and nothing is sent', async (row) => {
     const [, changes, ca] = row;
@@ -238,11 +230,5 @@ describe('TLS', () => {
     expect(reason).toBe('unreachable');
     expect(message).toMatch(/: [A-Z_]+ \(.*set service\.ca_file\)$/);
     expect(server.received).toEqual([]);
-  });
-
-  test('to a port that speaks plain HTTP is unreachable', async () => {
-    const { url } = await startScriptedServer();
-    const harness = createHarness(url.replace('http:', 'https:'));
-    expect((await failureOf(ask(harness.riverside))).reason).toBe('unreachable');
   });
 });
