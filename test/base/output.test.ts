@@ -21,7 +21,6 @@ test('a table has one head, texts left, numbers right, no trailing spaces', () =
 
 test.each([
   ['table', 'id  name  deviceId\n'],
-  ['csv', 'id,name,deviceId\r\n'],
   ['ndjson', ''],
 ] as const)('no rows as %s are %j', (format, text) => {
   expect(formatter(format)([])).toBe(text);
@@ -34,13 +33,10 @@ test('CSV follows RFC 4180: CRLF, quotes only where needed', () => {
   expect(toText([['3', ' Nørre Allé ', -1]])).toBe('3, Nørre Allé ,-1\r\n');
 });
 
-test.each(['=1+1', '+45 1', '-1+1', '@SUM(A1)', '\t=1', '=HYPERLINK("x","y")'])(
-  'in CSV, %j is no formula',
-  (name) => {
-    const [, line = ''] = formatter('csv')([['1', name, 7]]).split('\r\n');
-    expect(line).toMatch(/^1,"?'[=+@\t-]/);
-  },
-);
+test.each(['=1+1', '+45 1', '-1+1', '@SUM(A1)', '\t=1'])('in CSV, %j is no formula', (name) => {
+  const [, line = ''] = formatter('csv')([['1', name, 7]]).split('\r\n');
+  expect(line).toMatch(/^1,"?'[=+@\t-]/);
+});
 
 const UNSAFE = 'a\u001b[2Jb\u009bd\u202ee\u2028f\u007f';
 const ESCAPED = String.raw`a\u001b[2Jb\u009bd\u202ee\u2028f\u007f`;

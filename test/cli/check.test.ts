@@ -139,15 +139,14 @@ test('--connect warns of branches and doors that counted nobody while the others
 });
 
 test.each([
-  ['two days ago', [2_880], 1],
-  ['never', [], 1],
-  ['an hour ago', [60], 0],
-])('--connect warns of doors that counted %s while people logged in', async (_, visitsAgo, n) => {
+  ['two days ago', [2_880]],
+  ['never', []],
+])('--connect warns of doors that counted %s while people logged in', async (_, visitsAgo) => {
   await using environment = await startEnvironment({ riverside: { visitsAgo } });
   const atMs = Math.floor(Date.now() / MINUTE_MS - 5) * MINUTE_MS;
   environment.service.record('riverside', { kind: 'login', atMs });
   const { findings } = await connect(environment.config());
-  expect(findings.filter((text) => text.includes('in which people logged in'))).toHaveLength(n);
+  expect(findings.join()).toContain('in which people logged in');
 });
 
 test('a failure of some customers is an error, and leaves the values of the others', async () => {
@@ -180,10 +179,8 @@ const CLOCKS = 'the clocks of the service and of this machine differ by more tha
 // prettier-ignore
 test.each<[Partial<Conventions>, readonly number[], finding: string, service: RegExp, values?: string]>([
   [NIGHTLY, SOME, 'warning: day totals differ from minute totals, using a finer aggregation', / offset 0 of 15 \/ 0 of 10 \S+$/, VALUES],
-  [{ serviceClockMs: 20 * MINUTE_MS }, SOME, `warning: ${CLOCKS} a minute`, / \+1(19|20)\ds$/],
   [{ serviceClockMs: -2 * DAY_MS }, SOME, `error: ${CLOCKS} six hours`, / -172[78]\d\ds$/],
   [{ metadataCount: 'counts' }, SOME, 'warning: "metadata.count": expected ', / offset agrees \S+$/, VALUES],
-  [{}, [], 'warning: no counts in this month', / good - - - - /, 'riverside 0 0 0 0 0 0 0'],
   [{ minuteKey: { form: 'opaque' } }, SOME, 'error: minute key "bucket ', / good - - unreadable agrees /, 'riverside 10 5 10 10 5 10 -'],
   [{ ...NIGHTLY, ...FORCED }, SOME, 'error: timeout: the totals need more than the 100 requests of one interval', / good timeout timeout - - /],
 ])('%j with visits %j ago: %s, and status 1 if it is an error', async (conventions, visitsAgo, finding, service, values) => {
@@ -231,8 +228,6 @@ test.each<TimesCase>([
   [EAST, AT_40_AND_90, AS_LOCAL, { service: { request_times: 'utc' } }, '3 0 3 offset, local', [`${SET}request_times: utc does not fit the service, set it to offset`]],
   [EAST, AT_40_AND_90, AS_UTC, {}, '0 3 0 utc?', ['riverside: warning: if anybody came between ']],
   [EAST, [3 * 24 * 60], {}, {}, '0 0 0 nobody came', [NOBODY_CAME]],
-  // The times of requests are asked for before the zone of keys.
-  [EAST, AT_40_AND_90, { ...AS_LOCAL, ...LOCAL_KEYS }, { service: { request_times: 'utc' } }, '3 0 3 offset, local', [`${SET}request_times: utc does not fit the service, set it to offset`]],
   [EAST, AT_40_AND_90, KEYS_IN_UTC, {}, '3 3 3 offset, utc, local', [`${SET}key_times: local does not fit the service, set it to utc if timezone Asia/Tokyo is right`]],
   [WEST, AT_40_AND_90, LOCAL_KEYS, { service: { key_times: 'utc' } }, '3 3 3 offset, utc, local', [`${SET}key_times: utc does not fit the service, set it to local if timezone America/Bogota is right`]],
   // Times without an offset, of another zone at the service, are no fault of request_times.

@@ -312,7 +312,7 @@ describe('a scrape', () => {
         expect(String(gunzipSync(await scrape(exposition, 'text', true)))).toBe(expected);
         expect(String(await scrape(exposition, 'text', false))).toBe(expected);
       }),
-      { numRuns: 20 },
+      { numRuns: 6 },
     );
   });
 });

