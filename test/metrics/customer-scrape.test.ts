@@ -17,21 +17,6 @@ function exposing() {
   return { exposition, sources, textOf };
 }
 
-test('has the families that a customer has, without those of others', () => {
-  const text = exposing().textOf('text', 'harbour');
-  expect(text.match(/^(?!#).*/gm)).toEqual([
-    'library_site_info{customer="harbour",name="",timezone="America/New_York",region=""} 1',
-    'library_utc_offset_seconds{customer="harbour"} -14400',
-    'library_period_start_timestamp_seconds{customer="harbour"} 1772355600',
-    'library_period_info{customer="harbour",month="2026-03"} 1',
-    'library_polls_total{customer="harbour",stream="people"} 0',
-    'library_poll_failures_total{customer="harbour",stream="people"} 0',
-    'library_polls_skipped_total{customer="harbour",stream="people"} 0',
-    '',
-  ]);
-  expect(text.match(/^# (?:HELP|TYPE)/gm)).toHaveLength(2 * 7);
-});
-
 test.each(['text', 'openmetrics'] as const)(
   'of all customers is the whole scrape as %s',
   (format) => {

@@ -1,7 +1,6 @@
 /** Queries through the whole client over real sockets: requests, responses, statuses, credentials, secrets. */
 import { describe, expect, test } from 'vitest';
 import { TimeLimitError } from '../../src/base/errors.ts';
-import type { RawPage } from '../../src/base/model.ts';
 import { titleOf } from '../../src/service/transport.ts';
 import {
   body,
@@ -69,22 +68,6 @@ describe('a query', () => {
       `/v1/login?limit=2&from=${from}&to=${to}`,
     ]);
     expect(harness.reported.join()).toContain(decodeURIComponent(from));
-  });
-
-  test('for raw records has limit, token and window, and is retried', async () => {
-    const query = { endpoint: 'login', limit: 2, includePatronFields: false } as const;
-    const { server, harness } = await start();
-    const page = json(200, { metadata: { startToken: 'b+/&c' }, result: [{ id: 'l-1' }] });
-    server.data = inTurn(status(503), status(401), page);
-    const { records, startToken } = (await harness.riverside.page(query, never())) as RawPage;
-    expect(records.map(([id]) => id)).toEqual(['l-1']);
-    const next = { ...query, from: QUERY.from, ...(startToken && { startToken }) };
-    await harness.riverside.page(next, never());
-    expect(server.received.filter(({ method }) => method === 'GET').map(({ url }) => url)).toEqual([
-      ...Array<string>(3).fill('/v1/login?limit=2'),
-      '/v1/login?limit=2&startToken=b%2B%2F%26c&from=2026-11-01T04%3A00%3A00%2B01%3A00',
-    ]);
-    expect(harness.reported.join('')).not.toMatch(/b\+|b%2B/);
   });
 });
 

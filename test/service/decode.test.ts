@@ -5,7 +5,6 @@ import { ServiceError } from '../../src/base/errors.ts';
 import type { PageQuery } from '../../src/base/model.ts';
 import {
   decodeAggregated,
-  decodeFor,
   decodePage,
   decodeTokenError,
   decodeToken,
@@ -293,17 +292,4 @@ describe('a page of raw records', () => {
   ] as const)('is malformed: %s', ([message, result, metadata]) => {
     expect(problem(() => page(result, metadata))).toBe(message);
   });
-});
-
-test('an error names the request, and one of the program is left as it is', () => {
-  const request = { url: 'https://statistics.example.org/v1/login?from=x' };
-  expect(problem(() => decodeFor(request, {}, () => decodeToken(response([]))))).toBe(
-    'GET https://statistics.example.org/v1/login: expected a JSON object',
-  );
-  const fault = new TypeError('x is undefined');
-  expect(() =>
-    decodeFor(request, {}, () => {
-      throw fault;
-    }),
-  ).toThrow(fault);
 });

@@ -1,18 +1,15 @@
 /** Retries, Retry-After and the deadline of a query, under a virtual clock. */
 import { describe, expect, test } from 'vitest';
-import { ServiceError, TimeLimitError } from '../../src/base/errors.ts';
+import { ServiceError } from '../../src/base/errors.ts';
 import { parseRetryAfter, POLL_RETRIES, withRetries } from '../../src/service/retry.ts';
 import { inTurn } from '../support/scripted-server.ts';
 import {
   ask,
   failureOf,
   never,
-  QUERY,
   reply,
   ROWS,
-  start,
   startInMemory,
-  until,
   virtualClock,
 } from './support/harness.ts';
 
@@ -60,22 +57,6 @@ describe('a query that fails', () => {
     expect(await outcome).toBe(GONE);
     expect(clock.sleepers).toBe(0);
   });
-
-  test.for([
-    [new TimeLimitError('a poll', 54_000), { reason: 'timeout', status: undefined }],
-    [GONE, GONE],
-  ] as const)('ends its request when the signal aborts with %s', async ([reason, expected]) => {
-    const { server, harness } = await start();
-    const controller = new AbortController();
-    server.data = () => controller.abort(reason);
-    const error = await failureOf(harness.riverside.query(QUERY, controller.signal));
-    expect(error).toMatchObject(expected);
-    const timeout =
-      /^GET http:\S+\/v1\/peoplecount: no complete response within \d+m?s; a poll may take 54s$/;
-    expect(error.message).toMatch(error === GONE ? /^gone$/ : timeout);
-    expect(harness.requests).toEqual(['token:200', 'peoplecount:none']);
-    await until(() => server.sockets.size <= 1);
-  });
 });
 
 describe('Retry-After', () => {
@@ -120,21 +101,6 @@ describe('Retry-After', () => {
     await clock.advance(1);
     await waiting;
     expect(harness.requests.slice(2)).toEqual([GRANTED]);
-  });
-
-  test('is waited for with a policy that allows it, and each wait is reported', async () => {
-    const { clock, server, harness } = startInMemory();
-    server.data = inTurn(reply(429, {}, { retryAfter: '600' }), ROWS);
-    const waits: string[] = [];
-    const client = harness.clientFor('slow', {
-      maxAttempts: 2,
-      maxWaitMs: 3_600_000,
-      onWait: ({ message }, waitMs) => waits.push(`${message}: ${waitMs}`),
-    });
-    const query = ask(client);
-    await clock.advance(600_000);
-    await query;
-    expect(waits).toEqual(['GET https://service/v1/peoplecount: status 429: 600000']);
   });
 
   test.for([{ maxConcurrency: 1 }, { maxRequestsPerSecond: 1 }])(

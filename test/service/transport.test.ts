@@ -190,15 +190,6 @@ describe('a connection', () => {
     await until(() => server.sockets.size === 0);
     await ask(harness.riverside);
     expect(server.connections).toBe(2);
-    const arrived = Promise.withResolvers<() => void>();
-    server.data = (request, response) => arrived.resolve(() => body(GOOD)(request, response));
-    const slow = ask(harness.riverside);
-    const respond = await arrived.promise;
-    await clock.advance(300_000);
-    respond();
-    expect((await slow).rows).toHaveLength(1);
-    await until(() => server.sockets.size === 0);
-    expect(clock.sleepers).toBe(0);
   });
 });
 

@@ -1,33 +1,5 @@
 import { expect, test } from 'vitest';
-import { branchRecords } from '../support/ground-truth.ts';
-import { NOW_MS, at, silent, small } from './support.ts';
-
-const DAY_MS = 86_400_000;
-const BRANCHES = [
-  { id: 7, name: 'Main Library' },
-  { id: 8, name: 'West Branch' },
-];
-
-test('totals are those of each record, in any order of instants', () => {
-  const conventions = {
-    lateness: { usualMs: 600_000, offlineShare: 0.3, offlineMaxMs: DAY_MS },
-    corrections: { share: 0.2, withinMs: DAY_MS },
-    retentionMs: 12 * DAY_MS,
-    windowTime: 'server',
-  } as const;
-  const { service } = small(conventions, { branches: BRANCHES });
-  const fromMs = at('2026-03-10T03:00:00Z');
-  const hours = [0, 150, 149.9, 30, 150, 180, 151.2, 12];
-  for (const nowMs of hours.map((hour) => fromMs + hour * 3_600_000)) {
-    const records = branchRecords(service, 'lone', fromMs, nowMs, nowMs);
-    const entered = records.reduce((total, record) => total + record.entered, 0);
-    const exited = records.reduce((total, record) => total + record.exited, 0);
-    expect(service.served('lone', fromMs, nowMs)).toMatchObject({ entered, exited });
-    const branches = [...service.breakdownTotals('lone', 'branch', fromMs, nowMs).values()];
-    expect(branches.reduce((total, branch) => total + branch.entered, 0)).toBe(entered);
-  }
-  expect(service.served('lone', fromMs, fromMs + 180 * 3_600_000).entered).toBeGreaterThan(100);
-});
+import { NOW_MS, at, silent } from './support.ts';
 
 test('totals depend on the time of the event and of the arrival', () => {
   const { service } = silent({ deviceClocks: { share: 1, aheadMs: 3_600_000 } });

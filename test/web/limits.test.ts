@@ -44,14 +44,6 @@ test('slow readers do not delay another scrape; above the limit the status is 50
   await vi.waitUntil(async () => (await ask(url, '/metrics')).body.length === LARGE.length, WAIT);
 }, 60_000);
 
-test('a pipelined request is refused after the response to the one before', async () => {
-  const { url, finish } = await scraping();
-  const { socket, ended } = await connected(url);
-  socket.write(SCRAPE.repeat(2));
-  finish();
-  expect(await ended).toMatch(/whole\n[^]*\r\n\r\nOne request at a time\n$/);
-});
-
 test('a response that is not read whole within 30 s is cut off, even if some of it is read', async () => {
   const clock = new VirtualClock(0);
   const exposition = vi.fn<WebServerOptions['exposition']>(() => Promise.resolve([LARGE]));
