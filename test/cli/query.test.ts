@@ -8,7 +8,7 @@ import { objectsOf, Workspace } from '../acceptance/daemon.ts';
 import { inTurn, json, startScriptedServer } from '../support/scripted-server.ts';
 import type { ReceivedRequest, Responder } from '../support/scripted-server.ts';
 import { configFlag, SECRET, startEnvironment } from './simulated-environment.ts';
-import { ran, Terminal } from './terminal.ts';
+import { ran } from './terminal.ts';
 
 const workspace = new Workspace();
 /** One visit and one login each minute. The last one is two hours ago. */
@@ -122,7 +122,6 @@ function page(ids: readonly number[], startToken?: string): Responder {
 async function queryPages(
   pages: Readonly<Record<string, Responder>>,
   flags: readonly string[] = [],
-  terminal = new Terminal(),
 ) {
   const server = await startScriptedServer();
   server.data = (asked, response) => {
@@ -131,7 +130,7 @@ async function queryPages(
   };
   const config = configFlag(workspace, server.url, { riverside: 'Europe/Copenhagen' });
   const args = ['query', 'login', config, '--customer=riverside', '--format=ndjson', ...flags];
-  const { status, out, err } = await terminal.run(...args);
+  const { status, out, err } = await ran(...args);
   expect(err + out).not.toContain(SECRET);
   const ids = objectsOf(out).map(({ id }) => Number(String(id).slice(2)));
   return { status, ids, out, err, asked: server.received.filter(({ method }) => method === 'GET') };
@@ -216,12 +215,4 @@ test('a failure says how to read on, and these flags do', async () => {
   const flags = [`--from=${WINDOW.from}`, `--to=${WINDOW.to}`, '--limit=1'];
   const rest = await queryPages({ [token]: page([2]) }, [...flags, `--start-token=${token}`]);
   expect([rest.status, rest.ids]).toEqual([0, [2]]);
-});
-
-test('so does an interruption', async () => {
-  const terminal = new Terminal();
-  const pages = { '': page([1], 'a'), a: () => terminal.terminate() };
-  const { status, err } = await queryPages(pages, ['--limit=1'], terminal);
-  expect(status).toBe(143);
-  expect(err).toContain("To read the rest, give --limit=1 --start-token='a'\n");
 });

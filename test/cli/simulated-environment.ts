@@ -17,7 +17,7 @@ import { afternoonZone } from '../acceptance/local-time.ts';
 export const SECRET = 'quartz-otter-lantern';
 
 /** An afternoon, so that hours ago is still today. */
-export const ZONE = afternoonZone(Date.now());
+const ZONE = afternoonZone(Date.now());
 
 export interface Sort {
   readonly conventions?: Partial<Conventions>;

@@ -197,13 +197,6 @@ test('lines and columns count characters, with a byte-order mark and CRLF, too',
   );
 });
 
-test('what is no customer is one problem', async () => {
-  const output = await problemsOf({ 'config.yaml': configWith({ more: '  -\n  - 5\n  - [x]' }) });
-  expect(output.match(/(?<=: )customers.*(?= such as)/g)).toEqual(
-    [1, 2, 3].map((i) => `customers[${i}]: expected a customer`),
-  );
-});
-
 test.each([
   ['brackets', '['.repeat(20_000)],
   ['an alias of itself', 'customers: &a [*a]'],

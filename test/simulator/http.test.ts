@@ -40,14 +40,6 @@ test('a connection is reset by a fault, and works again after it', async () => {
   expect(response.headers.get('date')).toBe('Wed, 18 Mar 2026 15:00:00 GMT');
 });
 
-test('closing the simulator ends requests without a response', async () => {
-  faults.set({ rate: 1, kinds: ['timeout'] });
-  const waiting = days().catch(() => 'ended');
-  await expect.poll(() => faults.counts.get('timeout')).toBe(1);
-  await simulator.close();
-  expect(await waiting).toBe('ended');
-});
-
 test('the actual counts are shown and faults are set and cleared under /simulator/', async () => {
   const [from, at] = ['2026-03-18T00:00:00Z', '2026-03-18T15:00:00Z'];
   const shown = await fetch(`${simulator.url}/simulator/counts?from=${from}&at=${at}`);

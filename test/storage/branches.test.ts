@@ -1,6 +1,6 @@
 /** The branches of a customer over restarts: what is requested, and what is stored. */
 import { describe, expect, test } from 'vitest';
-import { DAY_MS, MINUTE_MS } from '../../src/base/duration.ts';
+import { MINUTE_MS } from '../../src/base/duration.ts';
 import { isPastKnown } from '../../src/counting/branches/plan.ts';
 import { Calendar } from '../../src/counting/calendar/calendar.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
@@ -88,17 +88,6 @@ describe('a restart', () => {
     expect(isPastKnown(restarted.state)).toBe(true);
   });
 
-  test('after the day is over requests its other windows', async () => {
-    const stored = await polled();
-    const { branches } = stored;
-    const restarted = stored.restarted();
-    restarted.nowMs += DAY_MS;
-    // Those from a quarter to twelve to two; the customer counted nobody in others.
-    expect(await restarted.poll()).toBe(9);
-    await branches.pollUntil(restarted.nowMs, 5 * MINUTE_MS);
-    expect(restarted.state.pasts).toEqual(branches.state.pasts);
-  });
-
   test.each<[string, string | RegExp, string]>([
     ['with other sums than those of the customer', /(,900000,\[)\d+/, '$11'],
     ['that is cut off', /.$/, ''],
@@ -128,21 +117,5 @@ describe('a restart', () => {
     const fresh = stored.branches.restarted(calendar);
     await fresh.poll();
     expect(restarted.state.pasts).toEqual(fresh.state.pasts);
-  });
-
-  test('after any row goes on where it was, and has the same past', async () => {
-    const fresh = (await polled()).branches.restarted();
-    const stored = new StoredBranches(fresh.restarted());
-    const requests = await fresh.poll();
-    for (let sent = 4; sent < requests + 8; sent += 4) {
-      await stored.branches.poll(4);
-      for (const rows of stored.write()) {
-        const restarted = stored.restarted(rows);
-        // Those of a day that is not complete are sent again, and that of the running window.
-        expect(await restarted.poll()).toBeLessThanOrEqual(Math.max(0, requests - sent) + 6);
-        expect(restarted.state.pasts).toEqual(fresh.state.pasts);
-      }
-    }
-    expect(isPastKnown(stored.branches.state)).toBe(true);
   });
 });

@@ -1,6 +1,6 @@
 /** The past of a customer's streams over restarts: what is requested, and what is stored. */
 import { expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
+import { DAY_MS, HOUR_MS } from '../../src/base/duration.ts';
 import { isPastDue, updatePast } from '../../src/counting/customer-past.ts';
 import type { Customer } from '../../src/counting/customer.ts';
 import type { StoredDay } from '../../src/storage/database.ts';
@@ -58,7 +58,6 @@ class StoredPeople {
 }
 
 const TODAY = CALENDAR.dayAt(START_MS);
-const TOMORROW_MS = TODAY.endMs;
 
 test('is read once; a restart within the day requests nothing', async () => {
   const stored = new StoredPeople();
@@ -73,23 +72,6 @@ test('is read once; a restart within the day requests nothing', async () => {
   expect(await stored.poll(START_MS + HOUR_MS)).toEqual([]);
   expect(stored.customer.streamOf('people').days.past).toEqual(past);
   expect(stored.write()).toEqual([]);
-});
-
-test('is compared once a night, over restarts, too', async () => {
-  const stored = new StoredPeople();
-  await stored.poll(START_MS);
-  await stored.poll(TOMORROW_MS - MINUTE_MS);
-  stored.write();
-  // The day before is appended.
-  expect(await stored.poll(TOMORROW_MS + MINUTE_MS)).toEqual([]);
-  expect(stored.customer.streamOf('people').days.past?.sums).toEqual([28 * 3, 28 * 2]);
-  expect(stored.write()).toEqual([TOMORROW_MS]);
-  stored.restart();
-  expect(await stored.poll(TOMORROW_MS + 29 * MINUTE_MS)).toEqual([]);
-  expect(await stored.poll(TOMORROW_MS + 31 * MINUTE_MS)).toEqual(['day']);
-  expect(stored.write()).toEqual([TOMORROW_MS]);
-  stored.restart();
-  expect(await stored.poll(TOMORROW_MS + 40 * MINUTE_MS)).toEqual([]);
 });
 
 test.each([
@@ -108,9 +90,4 @@ test.each([
   expect(await stored.poll(nowMs)).toEqual(expected);
   const { past } = stored.customer.streamOf('people').days;
   expect(past).toMatchObject({ today: CALENDAR.dayAt(nowMs), days: 28 });
-  // A replica has the same.
-  const replica = new StoredPeople();
-  replica.people.respond = (question) => stored.people.respond(question);
-  await replica.poll(nowMs);
-  expect(replica.customer.streamOf('people').days.past).toEqual(past);
 });

@@ -87,7 +87,7 @@ export function problem(kind: ProblemKind, hours: number, missed?: number) {
 }
 
 /** Returns the metrics of a stream whose polls succeed, with changes. */
-export function stream(changes: Partial<StreamMetrics> = {}): StreamMetrics {
+function stream(changes: Partial<StreamMetrics> = {}): StreamMetrics {
   return streamMetrics({ up: true, lastSuccessMs: NOW_MS - 12_000, polls: 100, ...changes });
 }
 
