@@ -184,6 +184,8 @@ test('customer_files must be found, after a search of at most 100,000 files', as
   );
   const patterns = Array<string>(100).fill('many/**/0').join('", "');
   const folder = await folderOf({ 'config.yaml': config(patterns), 'many/0': '[]' });
+  // A pattern may be absolute.
+  expect(await problemsOf({ 'config.yaml': config(`${folder}/many/*`) })).toBe('no problem');
   await Promise.all(
     Array.from({ length: 1_001 }, (_, i) => symlink('0', join(folder, 'many', `x${i}`))),
   );

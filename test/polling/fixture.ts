@@ -1,17 +1,10 @@
 /** A scheduler with customers whose service answers as the test says. */
 import { ServiceError } from '../../src/base/errors.ts';
-import type {
-  AggregatedResponse,
-  Page,
-  PageQuery,
-  Stream,
-  WindowQuery,
-} from '../../src/base/model.ts';
+import type { AggregatedResponse, Page, Stream, WindowQuery } from '../../src/base/model.ts';
 import { LogLimiter } from '../../src/base/log-limiter.ts';
 import type { PollJob } from '../../src/polling/job.ts';
 import { Scheduler } from '../../src/polling/scheduler.ts';
 import type { PolledCustomer, SchedulerOptions } from '../../src/polling/scheduler.ts';
-import type { PollingClient } from '../../src/service/types.ts';
 import { captureLog } from '../support/captured-log.ts';
 import type { Line } from '../support/captured-log.ts';
 import { customerNamed } from '../support/polled.ts';
@@ -52,8 +45,6 @@ export class SchedulerFixture implements AsyncDisposable {
   readonly clock: VirtualClock;
   readonly scheduler: Scheduler;
   readonly requests: { customer: string; question: WindowQuery; atMs: number }[] = [];
-  /** Requests for raw records. */
-  readonly pages: { question: PageQuery; atMs: number }[] = [];
   /** Reasons of the polls that have ended; undefined of a success. */
   readonly ended: (string | undefined)[] = [];
   readonly lines: Line[];
@@ -101,11 +92,7 @@ export class SchedulerFixture implements AsyncDisposable {
     await this.clock.advance(ms);
   }
 
-  polled(
-    name: string,
-    answer: Answer = () => Promise.resolve(GOOD),
-    readPage: PollingClient['page'] = () => Promise.resolve(NO_RECORDS),
-  ): PolledCustomer {
+  polled(name: string, answer: Answer = () => Promise.resolve(GOOD)): PolledCustomer {
     return {
       customer: customerNamed(name),
       client: {
@@ -114,10 +101,7 @@ export class SchedulerFixture implements AsyncDisposable {
           this.mostAtOnce = Math.max(this.mostAtOnce, (this.#running += 1));
           return answer(question, signal).finally(() => (this.#running -= 1));
         },
-        page: (question, ...rest) => {
-          this.pages.push({ question, atMs: this.clock.monotonicMs() });
-          return readPage(question, ...rest);
-        },
+        page: () => Promise.resolve(NO_RECORDS),
       },
     };
   }

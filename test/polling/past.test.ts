@@ -135,74 +135,51 @@ function hangingPast(fixture: SchedulerFixture, name: string, pollsUntilMs = Inf
   return { polled, signals };
 }
 
-test.each(ENDS)('a past that hangs is read once, and dropped %s', async (_, end) => {
-  await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
-  const { polled, signals } = hangingPast(fixture, 'a');
-  await fixture.run([polled], 2_000);
-  fixture.scheduler.setCustomers([polled]);
-  await fixture.clock.advance(2 * MINUTE_MS);
-  expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
-  end(fixture);
-  await fixture.clock.advance(1_000);
-  expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
-  expect(fixture.lines).toEqual([]);
-});
-
 test.each(ENDS)(
-  'a past that waits for a slot is not read after its poll was dropped %s',
+  'a past that hangs is read once and dropped %s, and one that waits for a slot is not read',
   async (_, end) => {
     const startMs = DAY_START_MS + 6 * HOUR_MS;
     await using fixture = new SchedulerFixture({ startMs, maxRequestsPerSecond: 1 });
     const [first, waits] = [hangingPast(fixture, 'a'), hangingPast(fixture, 'b', MINUTE_MS)];
-    await fixture.run([first.polled, waits.polled], 2 * MINUTE_MS);
+    await fixture.run([first.polled, waits.polled], MINUTE_MS);
+    fixture.scheduler.setCustomers([first.polled, waits.polled]);
+    await fixture.clock.advance(MINUTE_MS);
+    expect(first.signals.map(({ aborted }) => aborted)).toEqual([false]);
     end(fixture);
     await fixture.clock.advance(2 * MINUTE_MS);
-    expect([first, waits].map(({ signals }) => signals.length)).toEqual([1, 0]);
+    expect(first.signals.map(({ aborted }) => aborted)).toEqual([true]);
+    expect(waits.signals).toEqual([]);
+    expect(fixture.lines).toEqual([]);
   },
 );
 
-/** A customer with an hourly visitor at one device, whose records are answered as `readPage` says. */
-function withDevice(
-  fixture: SchedulerFixture,
-  readPage: Parameters<SchedulerFixture['polled']>[2],
-  history = () => {},
-): PolledCustomer {
-  const { customer, client } = estimated(fixture, history);
-  customer.breakdowns.configure(['device']);
-  const { client: paged } = fixture.polled('a', undefined, readPage);
-  return {
-    customer,
-    client: {
-      page: (...question) => paged.page(...question),
-      query: (question, ...rest) =>
-        question.aggregation === 'device'
-          ? Promise.resolve({ aggregation: 'device', rows: [{ key: 301, counts: [9, 9] }] })
-          : client.query(question, ...rest),
-    },
-  };
-}
-
 test('where devices are is read after the past, by one request with the lowest priority', async () => {
   await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 6 * HOUR_MS });
-  const { clock, pages } = fixture;
+  const { clock } = fixture;
   let isPastRead = false;
   const sent: unknown[] = [];
-  const polled = withDevice(
-    fixture,
-    (_question, _signal, priority) => {
-      sent.push([isPastRead, priority]);
-      const record = ['p', 1, '', null, null, null, null, null, 7, 101, 201, 301];
-      const page = { records: [record], metadata: {}, startToken: undefined };
-      return Promise.resolve({ aggregation: undefined, ...page });
+  const { customer, client } = estimated(fixture, () => (isPastRead = true));
+  customer.breakdowns.configure(['device']);
+  const byDevice = { aggregation: 'device', rows: [{ key: 301, counts: [9, 9] }] };
+  const record = ['p', 1, '', null, null, null, null, null, 7, 101, 201, 301];
+  const page = { aggregation: undefined, records: [record], metadata: {}, startToken: undefined };
+  const polled: PolledCustomer = {
+    customer,
+    client: {
+      query: (question, ...rest) =>
+        question.aggregation === 'device'
+          ? Promise.resolve(byDevice)
+          : client.query(question, ...rest),
+      page(question, _signal, priority) {
+        sent.push([isPastRead, priority, question.limit]);
+        return Promise.resolve(page);
+      },
     },
-    () => (isPastRead = true),
-  );
+  };
   fixture.start([polled]);
   await clock.advance(3 * HOUR_MS);
-  expect(sent).toEqual([[true, 'optional']]);
-  expect(pages[0]?.question).toMatchObject({ endpoint: 'peoplecount', limit: 1000 });
-  const { breakdowns } = polled.customer.metricsAt(clock.nowMs());
-  expect(breakdowns.device?.keys).toMatchObject([
+  expect(sent).toEqual([[true, 'optional', 1000]]);
+  expect(customer.metricsAt(clock.nowMs()).breakdowns.device?.keys).toMatchObject([
     { key: '301', device: { place: { branch: '101', client: '201' } } },
   ]);
 });

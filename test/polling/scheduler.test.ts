@@ -22,14 +22,17 @@ describe('the schedule', () => {
     );
   });
 
-  test('has how late it is: not at all, or since a poll was due', async () => {
+  test('is late while the process is suspended, and the polls missed count as skipped', async () => {
     await using fixture = new SchedulerFixture();
-    await fixture.run([fixture.polled('a')], MINUTE_MS);
-    expect(fixture.scheduler.lateMs()).toBe(0);
-    fixture.clock.freeze(5 * MINUTE_MS);
-    expect(fixture.scheduler.lateMs()).toBe(4 * MINUTE_MS);
-    await fixture.clock.advance(1_000);
-    expect(fixture.scheduler.lateMs()).toBe(0);
+    const { clock, scheduler } = fixture;
+    const customer = fixture.polled('a');
+    await fixture.run([customer], MINUTE_MS);
+    expect(scheduler.lateMs()).toBe(0);
+    clock.freeze(5.5 * MINUTE_MS);
+    expect(scheduler.lateMs()).toBe(4.5 * MINUTE_MS);
+    await clock.advance(1_000);
+    expect(scheduler.lateMs()).toBe(0);
+    expect(fixture.healthOf(customer)).toMatchObject({ polls: 3, skipped: 4 });
   });
 
   test('is spread again when customers are added and removed, without effect on the others', async () => {
@@ -86,15 +89,6 @@ describe('the schedule', () => {
     await fixture.run([slow], 4.8 * MINUTE_MS);
     expect(fixture.mostAtOnce).toBe(1);
     expect(fixture.healthOf(slow).skipped).toBe(2);
-  });
-
-  test('is kept after the process was suspended, and the polls missed count as skipped', async () => {
-    await using fixture = new SchedulerFixture();
-    const customer = fixture.polled('a');
-    await fixture.run([customer], MINUTE_MS);
-    fixture.clock.freeze(5.5 * MINUTE_MS);
-    await fixture.clock.advance(1000);
-    expect(fixture.healthOf(customer).skipped).toBe(4);
   });
 });
 

@@ -1,7 +1,6 @@
 /** Queries through the whole client over real sockets: requests, responses, statuses, credentials, secrets. */
 import { describe, expect, test } from 'vitest';
 import { TimeLimitError } from '../../src/base/errors.ts';
-import { titleOf } from '../../src/service/transport.ts';
 import {
   body,
   GOOD,
@@ -102,9 +101,7 @@ describe('a status', () => {
 });
 
 describe('the error of a query names the whole URL without its query', () => {
-  const AUTH_ADDRESS = { authUrl: 'https://identity/base' };
   const HTML = body('<html>', { 'content-type': 'text/html; charset=utf-8' });
-  const LIMITED = 'not sent: service.max_requests_per_second allowed no request';
 
   test.for<['data' | 'token', Responder, string]>([
     ['data', status(404), 'status 404; check service.base_url'],
@@ -119,26 +116,16 @@ describe('the error of a query names the whole URL without its query', () => {
     expect(shown.replace(server.url, 'URL')).toBe(`${title}: ${message}`);
   });
 
-  test('and neither user nor fragment', () => {
-    expect(titleOf({ url: 'https://me:hunter2@host:8443/base/v1/login?from=x#y' })).toBe(
-      'GET https://host:8443/base/v1/login',
-    );
-  });
-
-  test.for([
-    ['token', AUTH_ADDRESS, 'POST https://identity/base/connect/token: no complete response'],
-    ['data', { maxRequestsPerSecond: 0.01 }, LIMITED],
-  ] as const)('and the time that passed, when %s waits too long with %j', async (row) => {
-    const [endpoint, config, message] = row;
-    const { clock, server, harness } = startInMemory({ config });
-    server[endpoint] = () => new Promise(() => {});
+  test('and the time that passed, when data waits too long', async () => {
+    const { clock, harness } = startInMemory({ config: { maxRequestsPerSecond: 0.01 } });
     const limit = new AbortController();
     const outcome = failureOf(harness.riverside.query(QUERY, limit.signal));
     await clock.advance(12_345);
     limit.abort(new TimeLimitError('a poll', 54_000));
+    const limited = 'not sent: service.max_requests_per_second allowed no request';
     expect(await outcome).toMatchObject({
       reason: 'timeout',
-      message: `${message} within 12s; a poll may take 54s`,
+      message: `${limited} within 12s; a poll may take 54s`,
     });
     expect(await failureOf(harness.riverside.query(QUERY, limit.signal))).toMatchObject({
       reason: 'timeout',

@@ -5,10 +5,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { MINUTE_KEYS } from '../support/simulated-people.ts';
-import { PEOPLE, at, keys, oneEntry, silent, small, sum } from './support.ts';
-import type { RawRecord } from './support.ts';
-
-const HOUR_MS = 3_600_000;
+import { PEOPLE, at, oneEntry, silent } from './support.ts';
 
 describe('the window', () => {
   test.each([
@@ -24,33 +21,6 @@ describe('the window', () => {
   ] as const)('with %j and %j has %i row', (conventions, query, count) => {
     const asked = { aggregation: 'minute', ...query };
     expect(oneEntry(conventions).ask(PEOPLE, asked).result).toHaveLength(count);
-  });
-
-  test('uses local, server or client time, and the key another one', () => {
-    const deviceClocks = { share: 1, aheadMs: 20 * 60_000 };
-    function rows(windowTime: Conventions['windowTime'], keyTime: Conventions['keyTime']) {
-      const one = silent({ windowTime, keyTime, deviceClocks });
-      const atMs = at('2026-03-18T11:30:00Z');
-      one.service.record('lone', { kind: 'in', atMs, arrivesMs: atMs + HOUR_MS });
-      const query = { aggregation: 'minute', from: '2026-03-18T12:00:00Z' };
-      return keys(one.ask(PEOPLE, query));
-    }
-    expect(rows('local', 'local')).toEqual([]);
-    expect(rows('client', 'client')).toEqual([]);
-    expect(rows('server', 'server')).toEqual(['2026-03-18T13:30:00+01:00']);
-    expect(rows('server', 'client')).toEqual(['2026-03-18T12:50:00+01:00']);
-  });
-
-  test('finds records of devices whose clock is a month ahead', () => {
-    const [from, to] = ['2026-03-18T13:00:00Z', '2026-03-19T13:00:00Z'];
-    const deviceClocks = { share: 0.5, aheadMs: 30 * 24 * HOUR_MS };
-    const { ask } = small({ deviceClocks, forced: { above: 'rows', limit: 1_000_000 } });
-    const within = ask<RawRecord>(PEOPLE).result.filter(({ localTime }) => {
-      const localMs = at(localTime);
-      return localMs > at(from) && localMs < at(to);
-    });
-    expect(within.length).toBeGreaterThan(10);
-    expect(ask<RawRecord>(PEOPLE, { from, to }).result).toEqual(within);
   });
 
   test('without an offset starts at the earlier of two instants, and after a gap', () => {
@@ -80,15 +50,4 @@ test('rows with the same key (clocks set back) are two, or one', () => {
     { key, in: 0, out: 1 },
   ]);
   expect(rows('merged')).toEqual([{ key, in: 1, out: 1 }]);
-});
-
-test('records are corrected or removed as time passes', async () => {
-  const corrections = { share: 1, withinMs: 24 * HOUR_MS };
-  const query = { aggregation: 'day', from: '2026-03-18T03:00:00Z', to: '2026-03-18T15:00:00Z' };
-  const { ask, clock } = small({ corrections });
-  const before = sum(ask(PEOPLE, query).result);
-  await clock.advance(24 * HOUR_MS);
-  const after = sum(ask(PEOPLE, query).result);
-  expect(after.in).toBeGreaterThan(0);
-  expect(after.in).toBeLessThan(before.in);
 });

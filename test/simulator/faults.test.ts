@@ -2,21 +2,19 @@ import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/base/random.ts';
 import { createFaults } from '../../src/simulator/faults.ts';
 import type { FaultKind, Outcome } from '../../src/simulator/faults.ts';
-import type { SimulatedRequest } from '../../src/simulator/responses.ts';
 import { bearer, small } from './support.ts';
 
 const { service } = small();
 const headers = { authorization: bearer(service) };
 const data = { method: 'GET', path: '/v1/peoplecount', query: { aggregation: 'day' }, headers };
-const token = { method: 'POST', path: '/connect/token', body: 'client_id=lone-api' };
 const good = service.handle(data);
 /** Three seconds later, which the seed has chosen to be a date. */
 const RETRY = 'Wed, 18 Mar 2026 15:00:03 GMT';
 
-function outcomeOf(kind: FaultKind, request: SimulatedRequest = data): Outcome {
+function outcomeOf(kind: FaultKind): Outcome {
   const faults = createFaults({ random: seededRandom(1) });
   faults.set({ rate: 1, kinds: [kind] });
-  return faults.outcome(service, request);
+  return faults.outcome(service, data);
 }
 
 test.each<[FaultKind, object]>([
@@ -32,13 +30,6 @@ test.each<[FaultKind, object]>([
   ['oversized', { response: { body: good.body + ' '.repeat(9 * 2 ** 20) } }],
 ])('the fault %s has its own effect on the response', (kind, expected) => {
   expect(outcomeOf(kind)).toMatchObject(expected);
-});
-
-test('faults of the data endpoints do not affect the token endpoint', () => {
-  const unchanged = { kind: 'response', response: service.handle(token), afterMs: 0 };
-  expect(outcomeOf('unauthorized', token)).toEqual(unchanged);
-  expect(outcomeOf('empty', token)).toEqual(unchanged);
-  expect(outcomeOf('reset', token)).toEqual({ kind: 'reset' });
 });
 
 test('a plan applies to its share of requests of one customer or all, until it is cleared', () => {
