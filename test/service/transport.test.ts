@@ -1,5 +1,5 @@
 /** Connections that fail and responses that are none, over real sockets: the reason of each. */
-import { deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { FailureReason } from '../../src/base/errors.ts';
 import {
@@ -38,10 +38,6 @@ function gzipped(content: Uint8Array): Responder {
   return body(content, { 'content-encoding': 'gzip' });
 }
 
-function deflated(content: Uint8Array): Responder {
-  return body(content, { 'content-encoding': 'deflate' });
-}
-
 /** Sends bytes in place of an HTTP response. */
 function raw(bytes: string | Uint8Array, then: 'end' | 'reset' | 'stay' = 'stay'): Responder {
   return (_request, { socket }) => {
@@ -51,18 +47,6 @@ function raw(bytes: string | Uint8Array, then: 'end' | 'reset' | 'stay' = 'stay'
       socket?.write(bytes, () => then === 'reset' && socket.resetAndDestroy());
     }
   };
-}
-
-/** Sends rows without an end, as fast as the client takes them. */
-function endless(_request: unknown, { socket }: Parameters<Responder>[1]): void {
-  const rows = '{"key":1,"in":1,"out":1},'.repeat(700);
-  function more(): void {
-    while (socket?.destroyed === false && socket.write(rows)) {
-      // Until the buffer is full.
-    }
-  }
-  socket?.on('drain', more).write(`${OK}\r\n{"result":[`);
-  more();
 }
 
 function drip(_request: unknown, { socket }: Parameters<Responder>[1]): void {
@@ -114,8 +98,7 @@ test('a response that does not come at all, whole or fast is a timeout', async (
 test.for<[string, Responder, string, FailureReason?]>([
   ['is not HTTP', raw('220 smtp ready\r\n\r\n', 'end'), 'none'],
   ['is longer than 8 MiB', body(GOOD + ' '.repeat(8 * MIB)), '200'],
-  ['is endless', endless, '200'],
-  ['is 300 MiB of gzip', gzipped(gzipSync(Buffer.alloc(300 * MIB, 32))), '200'],
+  ['is 30 MiB of gzip', gzipped(gzipSync(Buffer.alloc(30 * MIB, 32))), '200'],
   ['is gzip that is cut off', gzipped(gzipSync(GOOD).subarray(0, -9)), '200'],
   ['changes the protocol', raw(SWITCHED), '101', 'rejected'],
 ])(
@@ -127,8 +110,6 @@ test.for<[string, Responder, string, FailureReason?]>([
 
 test.for<[string, Responder]>([
   ['is compressed with gzip', gzipped(gzipSync(GOOD))],
-  ['is compressed with zlib', deflated(deflateSync(GOOD))],
-  ['is raw deflate without compression', deflated(deflateRawSync(GOOD, { level: 0 }))],
   ['comes after interim responses', raw(`HTTP/1.1 103 Hints\r\nX: y\r\n\r\n${WHOLE}`)],
   ['ends with the connection', raw(`${OK}\r\n${GOOD}`, 'end')],
 ])('a response that %s is good', async ([, response]) => {
@@ -161,20 +142,15 @@ test('a kept connection that the service closes costs a retry', async () => {
 });
 
 describe('a connection', () => {
-  test.for<[string, Responder]>([
-    ['503', status(503)],
-    ['a page', body('<html>', { 'content-type': 'text/html' })],
-  ])('is closed after %s, for data and for tokens', async ([, failure]) => {
+  test('is closed after an error, for data and for tokens', async () => {
     const { server, harness } = await start();
     const client = harness.clientFor('riverside', { maxAttempts: 1, maxWaitMs: 0 });
     for (const endpoint of ['token', 'data'] as const) {
       const { [endpoint]: good, connections } = server;
-      server[endpoint] = failure;
-      for (const count of [1, 2]) {
-        await failureOf(ask(client));
-        await until(() => server.sockets.size === 0);
-        expect(server.connections).toBe(connections + count);
-      }
+      server[endpoint] = status(503);
+      await failureOf(ask(client));
+      await until(() => server.sockets.size === 0);
+      expect(server.connections).toBe(connections + 1);
       server[endpoint] = good;
     }
   });
