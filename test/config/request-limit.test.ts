@@ -1,7 +1,7 @@
 /** The limit on requests: what customers need, its default, and the least that may be given. */
 import { expect, test } from 'vitest';
 import { requestsPerSecond } from '../../src/config/load.ts';
-import { configWith, load } from './folder.ts';
+import { load } from './folder.ts';
 
 test.each([
   [['people', 'logins'], [], 2],
@@ -28,12 +28,4 @@ test.for([
   const text = JSON.stringify({ service, customers, ...sections });
   const { config } = await load({ 'config.yaml': text });
   expect(config.service.maxRequestsPerSecond).toBe(expected);
-});
-
-test('a limit on requests may be what the customers need, and totals may be read each time', async () => {
-  const service = 'max_requests_per_second: 0.02';
-  const polling = 'interval: 50s\nreconcile_interval: 50s';
-  const text = configWith({ service, polling, customer: 'streams: [people]' });
-  const { config } = await load({ 'config.yaml': text });
-  expect(config.service.maxRequestsPerSecond).toBe(0.02);
 });

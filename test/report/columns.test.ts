@@ -1,6 +1,6 @@
 /** The four formats, from rows as they are. */
 import { expect, test } from 'vitest';
-import { csvReport, jsonReport, tableReport } from '../../src/report/columns.ts';
+import { csvReport, tableReport } from '../../src/report/columns.ts';
 import { htmlReport } from '../../src/report/page.ts';
 import type { ReportOptions } from '../../src/report/plan.ts';
 import type { ReportRow, Section } from '../../src/report/rows.ts';
@@ -63,25 +63,6 @@ test('CSV has the columns of the options, also without rows', () => {
   expect(csvReport([], { ...OPTIONS, by: 'device', staffed: true })).toBe(
     'customer,device,period_start,period_end,entered,exited,visits,logins,entered_staffed,entered_self_service,hours_staffed,hours_self_service,days_open,days_without_counts,note\r\n',
   );
-});
-
-test('JSON has numbers, null for what is unknown, and the dates without counts', () => {
-  const rows = JSON.parse(jsonReport([MAIN], OPTIONS)) as unknown[];
-  expect(rows[1]).toEqual({
-    customer: 'northern-jutland',
-    branch: '101',
-    branch_name: 'Main, "old" <Library>',
-    period_start: '2025-02-01',
-    period_end: '2025-03-01',
-    entered: 1_001,
-    exited: 1_000,
-    visits: 1_000.5,
-    logins: null,
-    days_open: 20,
-    days_without_counts: 4,
-    note: 'no counts',
-    dates_without_counts: GAPS,
-  });
 });
 
 test('the table has no empty columns, and below it the days without counts and the note', () => {

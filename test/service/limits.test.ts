@@ -27,19 +27,6 @@ function startAll(semaphore: Semaphore, count: number) {
 }
 
 describe('a semaphore', () => {
-  test('runs as many actions as it has places, first come first served', async () => {
-    const { started, ends } = startAll(semaphoreOf(2), 5);
-    await settle();
-    expect(started).toEqual([0, 1]);
-    ends[1]?.();
-    await settle();
-    expect(started).toEqual([0, 1, 2]);
-    ends[0]?.();
-    ends[2]?.();
-    await settle();
-    expect(started).toEqual([0, 1, 2, 3, 4]);
-  });
-
   test('starts urgent, normal and optional actions by turns', async () => {
     const semaphore = semaphoreOf(1);
     const started: string[] = [];

@@ -18,14 +18,6 @@ describe('service.proxy_url', () => {
     expect(proxy.seen).toEqual([`CONNECT ${new URL(server.url).host} ${BASIC}`]);
   });
 
-  test('carries plain HTTP, too', async () => {
-    const proxy = await startProxy(true);
-    const { server, harness } = await start({ config: { proxyUrl: proxy.url } });
-    expect((await failureOf(ask(harness.riverside))).status).toBe(502);
-    expect(proxy.seen[0]).toBe(`POST ${server.url}/connect/token ${BASIC}`);
-    expect(server.received).toEqual([]);
-  });
-
   test('that refuses is unreachable, without its password in a message', async () => {
     const server = await startScriptedServer(SECURE);
     const proxy = await startProxy(false);

@@ -30,14 +30,6 @@ export interface Response<Item = Row> {
   readonly result: readonly Item[];
 }
 
-export interface RawRecord {
-  readonly id: string;
-  readonly amount: number;
-  readonly category: string;
-  readonly localTime: string;
-  readonly serverTime: string;
-}
-
 export type Small = ReturnType<typeof small>;
 
 /** A service with one customer named `lone`, in Copenhagen unless `library` says otherwise. */
