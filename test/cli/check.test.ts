@@ -226,13 +226,3 @@ test.each<TimesCase>([
   expect(findings.map((text, i) => text.slice(0, expected[i]?.length || undefined))).toEqual(expected);
   expect(status).toBe(findings.join().includes('error') ? 1 : 0);
 });
-
-test('a service may refuse times with an offset', async () => {
-  await using environment = await startEnvironment({ riverside: { library: { timezone: EAST } } });
-  environment.isRefused = (query) => /[+]\d\d:\d\d$/.test(query.get('from') ?? '');
-  const { timesRows, findings } = await connect(environment.config());
-  expect(timesRows).toEqual(['riverside refused 0 0 utc, local?']);
-  expect(findings).toContain(
-    'riverside: error: the service refuses times with service.request_times: offset, set it to utc',
-  );
-});

@@ -1,9 +1,5 @@
 /** `query`: rows of the simulated service, pages of a scripted server that fail, wrong command lines. */
-import { execFile } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ALWAYS_OPEN } from '../../src/simulator/libraries.ts';
 import { objectsOf, Workspace } from '../acceptance/daemon.ts';
 import { inTurn, json, startScriptedServer } from '../support/scripted-server.ts';
 import type { ReceivedRequest, Responder } from '../support/scripted-server.ts';
@@ -96,20 +92,6 @@ test('the rows of a forced aggregation are printed, and the status is 1', async 
   expect(status).toBe(1);
   expect(out).toMatch(/^key,value\r\n2/);
   expect(err).toContain('expected the aggregation "minute", got the aggregation "day"');
-});
-
-/** More logins in five weeks than a pipe holds. */
-const BUSY = { library: { visitsPerDay: 300, loginShare: 1, opening: ALWAYS_OPEN } };
-
-test('ends early and without a message if its reader closes the pipe', async () => {
-  await using busy = await startEnvironment({ riverside: BUSY });
-  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
-  const pipe = ['-o', 'pipefail', '-c', '"$0" "$@" | head -1', process.execPath, main];
-  const args = ['query', 'login', busy.config(), '--customer=riverside', '--format=csv'];
-  // Rejects if the status is not 0.
-  const { stdout, stderr } = await promisify(execFile)('bash', [...pipe, ...args, '--limit=100']);
-  expect(stdout).toMatch(/^id,[^\n]*\n$/);
-  expect(stderr).toBe('');
 });
 
 /** A page with these records. With a token, there are more pages. */

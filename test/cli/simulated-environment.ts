@@ -74,10 +74,6 @@ export async function startEnvironment(
     },
     /** Called before the response to a data request, with its endpoint, `from` and `to`. */
     onRequest(_request: string): void {},
-    /** Whether the response to a data request has status 400. */
-    isRefused(_query: URLSearchParams): boolean {
-      return false;
-    },
     /** The flag that names a configuration of all customers. */
     config(settings?: Settings): string {
       const zones = service.customers.map(({ library }) => [library.name, library.timezone]);
@@ -95,9 +91,6 @@ export async function startEnvironment(
         const { path, query } = request;
         if (path.startsWith('/v1/') && query instanceof URLSearchParams) {
           environment.onRequest(`${path} ${query.get('from') ?? ''} ${query.get('to') ?? ''}`);
-          if (environment.isRefused(query)) {
-            return { status: 400, headers: {}, body: '' };
-          }
         }
         return service.handle(request);
       },
