@@ -23,7 +23,6 @@ async function query(...args: readonly string[]) {
   return ran('query', environment.config(), '--customer=riverside', ...args);
 }
 
-/** The number of records, each of which must be there once. */
 function recordsIn(out: string): number {
   const ids = objectsOf(out).map(({ id }) => id);
   expect(new Set(ids).size).toBe(ids.length);

@@ -68,7 +68,6 @@ export async function startEnvironment(
     service,
     faults,
     workspace,
-    /** Address of the service. */
     get url(): string {
       return simulator.url;
     },

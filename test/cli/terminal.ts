@@ -37,7 +37,6 @@ export class Terminal implements Io {
     return this.#stop.signal;
   }
 
-  /** As SIGTERM does. */
   terminate(): void {
     this.#stop.abort('SIGTERM');
   }
@@ -59,7 +58,6 @@ export class Terminal implements Io {
   }
 }
 
-/** One command to its end. */
 export async function ran(...args: readonly string[]): Promise<Ran> {
   return new Terminal().run(...args);
 }

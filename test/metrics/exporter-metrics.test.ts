@@ -8,7 +8,6 @@ const PROCESS = { version: '1.2.3', revision: 'abc', nodeVersion: 'v24', shard }
 
 function created() {
   const metrics = createExporterMetrics(PROCESS);
-  /** The lines that start so, in order. */
   async function linesOf(prefix: string): Promise<string> {
     const lines = (await metrics.render('text')).split('\n');
     return lines.filter((line) => line.startsWith(prefix)).join('\n');

@@ -134,7 +134,6 @@ function linesOf(exposition: Exposition, family: string, format: Format = 'text'
     .filter((line) => line.startsWith(family));
 }
 
-/** All samples, without the heads of their families. */
 function samplesOf(exposition: Exposition, format?: Format): string {
   return textOf(exposition, format).replaceAll(/^#.*\n/gm, '');
 }

@@ -77,7 +77,6 @@ export function riverside(changes: Partial<CustomerMetrics> = {}): CustomerMetri
   };
 }
 
-/** Returns the metrics of a stream that was not polled yet, with changes. */
 export function streamMetrics(changes: Partial<StreamMetrics>): StreamMetrics {
   return { ...UNPOLLED, lastSeenMs: undefined, ...changes };
 }
@@ -97,7 +96,6 @@ export function setSources(exposition: Exposition, sources: readonly TestSource[
   exposition.setCustomers(sources, configured);
 }
 
-/** Counts how often it was asked. */
 export class TestSource implements MetricsSource {
   readonly customer: string;
   metrics: CustomerMetrics;

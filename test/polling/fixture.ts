@@ -48,7 +48,6 @@ export class SchedulerFixture implements AsyncDisposable {
   /** Reasons of the polls that have ended; undefined of a success. */
   readonly ended: (string | undefined)[] = [];
   readonly lines: Line[];
-  /** The most requests that were under way at once. */
   mostAtOnce = 0;
   #running = 0;
 
@@ -86,7 +85,6 @@ export class SchedulerFixture implements AsyncDisposable {
     this.scheduler.setCustomers(customers);
   }
 
-  /** Polls these customers for a time. */
   async run(customers: readonly PolledCustomer[], ms: number): Promise<void> {
     this.start(customers);
     await this.clock.advance(ms);
@@ -106,12 +104,10 @@ export class SchedulerFixture implements AsyncDisposable {
     };
   }
 
-  /** So many customers, `c0` and so on. */
   polledMany(count: number, answer?: Answer): PolledCustomer[] {
     return Array.from({ length: count }, (_, i) => this.polled(`c${i}`, answer));
   }
 
-  /** Answers after a time. */
   after(ms: number): Answer {
     return async (_, signal) => {
       await this.clock.sleep(ms, signal).catch(() => {
@@ -139,7 +135,6 @@ export class SchedulerFixture implements AsyncDisposable {
   }
 }
 
-/** An answer that never comes. */
 export function hang(_question: unknown, signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(new ServiceError('timeout', 'no answer came')));

@@ -10,7 +10,6 @@ import { GOOD, hang, jobAt, MINUTE_MS } from './fixture.ts';
 const QUESTION = { endpoint: 'peoplecount', aggregation: 'minute', from: '2026-11-19' } as const;
 const END = { result: 'accepted' };
 
-/** A job whose service answers at once. */
 function quickJob(): PollJob {
   return { ...jobAt(0), client: { query: () => Promise.resolve(GOOD), page: hang } };
 }

@@ -104,7 +104,6 @@ test('tables and HTML have totals of each customer with several parts, and of al
   expect(csvReport(sections, OPTIONS)).not.toMatch(/total|all customers/);
 });
 
-/** Returns the text of a page with single spaces. */
 function textOf(page: string): string {
   return page
     .replaceAll(/<style>.*<\/style>/gs, '')

@@ -33,7 +33,6 @@ async function start(libraries: Readonly<Record<string, Partial<Library>>>) {
   return environment;
 }
 
-/** What the service counts of the customer from the start of a day to that of another. */
 function countedBetween({ service }: Environment, from: string, to: string) {
   const [atStart, atEnd] = [from, to].map((date) =>
     service.served('lone', Date.parse(`${date}T03:00:00Z`)),

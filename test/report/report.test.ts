@@ -124,7 +124,6 @@ async function rows(...args: readonly string[]): Promise<readonly Row[]> {
   return JSON.parse(out) as readonly Row[];
 }
 
-/** Returns the ground truth about a span, of a branch or device or of the customer. */
 function groundTruthOf(
   customer: string,
   { startMs, endMs }: Span,

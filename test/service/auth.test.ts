@@ -23,11 +23,9 @@ function startTokens(expiresIn: unknown = 3600) {
     used = bearer?.reveal();
     return ROWS();
   };
-  /** Requests of the token endpoint. */
   function requests(): readonly string[] {
     return harness.requests.filter((request) => request.startsWith('token'));
   }
-  /** The token that a query is sent with. */
   async function use(signal = never()): Promise<string | undefined> {
     await client.query(QUERY, signal);
     return used;

@@ -50,7 +50,6 @@ export function small(
     const headers = { authorization: bearer(service) };
     return service.handle({ method: 'GET', path, query, headers });
   }
-  /** Returns the response; throws if the status is not 200. */
   function ask<Item = Row>(path: string, query?: Record<string, string>): Response<Item> {
     const { status, body } = request(path, query);
     if (status !== 200) {

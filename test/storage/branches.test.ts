@@ -52,7 +52,6 @@ class StoredBranches {
     });
   }
 
-  /** Returns a new process with the same records. */
   restarted(rows = this.rows, calendar = this.branches.calendar): BranchFixture {
     return new StoredBranches(this.branches.restarted(calendar), rows).branches;
   }

@@ -34,7 +34,6 @@ class StoredRiverside {
     this.#rows.restore(this.customer);
   }
 
-  /** Returns a process with a row of this content. */
   static of(stream: keyof typeof KINDS, content: string): StoredRiverside {
     const { owner } = customerNamed('riverside');
     return new StoredRiverside(stream, [{ owner, stream, dayStartMs: DAY_START_MS, content }]);
@@ -51,7 +50,6 @@ class StoredRiverside {
     return new StoredRiverside(this.#stream, this.disk);
   }
 
-  /** Fails a poll. Returns the problems. */
   fail(nowMs: number) {
     this.nowMs = nowMs;
     this.customer.pollFailed('people', 'HTTP 503', nowMs);

@@ -71,7 +71,6 @@ async function start(path = folder, marks = new HighWaterMarks()): Promise<HighW
   return marks;
 }
 
-/** Whether everything was written. */
 async function stop(): Promise<boolean> {
   const saved = await Promise.all(started.splice(0).map((store) => store.stop()));
   return !saved.includes(false);
@@ -90,7 +89,6 @@ async function write(value: number): Promise<void> {
   await stop();
 }
 
-/** The value that the next process starts with. */
 async function restored(): Promise<number | undefined> {
   const marks = await start();
   await stop();

@@ -7,7 +7,6 @@ import { GOOD, PASSWORD, USERS, ask, basic, protectedServer } from './protected.
 
 const HASH = hashOf('right');
 
-/** Hashes with the lowest cost of bcrypt. */
 function hashOf(password: string | Uint8Array): Secret {
   return new Secret(hashSync(password, 4));
 }

@@ -57,7 +57,6 @@ export const KNOWN_PAST = {
 
 const USUAL_SERIES = seriesOf([0, 0, 7, 31, 42]);
 
-/** Returns a customer whose polls succeed, with changes. */
 export function customer(changes: CustomerChanges = {}): CustomerStatus {
   const { series = USUAL_SERIES, ...metrics } = changes;
   const values = riverside({
@@ -86,12 +85,10 @@ export function problem(kind: ProblemKind, hours: number, missed?: number) {
   return { problems: [one], isTrusted: PROBLEMS[kind].trusted };
 }
 
-/** Returns the metrics of a stream whose polls succeed, with changes. */
 function stream(changes: Partial<StreamMetrics> = {}): StreamMetrics {
   return streamMetrics({ up: true, lastSuccessMs: NOW_MS - 12_000, polls: 100, ...changes });
 }
 
-/** A customer whose people are polled so. */
 export function polled(changes: Partial<StreamMetrics>): CustomerChanges {
   return { streams: { people: stream(changes) } };
 }
@@ -103,7 +100,6 @@ function seriesOf(inside: readonly number[]): OccupancySeries {
   return { day, stepMs: 900_000, inside, atMs: NOW_MS - 12_000 };
 }
 
-/** Counters with these values of today. */
 function peopleToday(entered: number, exited: number) {
   return {
     people_entered: { total: 9, excess: 0, today: entered },
@@ -133,12 +129,10 @@ export function withBranches(...changes: readonly Partial<BranchMetrics>[]): Cus
   return { branches, breakdowns: { branch: { keys: [], droppedKeys: 0 } } };
 }
 
-/** So many branches, from branch-0 on. */
 export function numberedBranches(count: number): CustomerChanges {
   return withBranches(...Array.from({ length: count }, (_, i) => ({ name: `branch-${i}` })));
 }
 
-/** A customer that was not polled yet. */
 export const UNKNOWN: CustomerChanges = {
   open: undefined,
   capacity: undefined,

@@ -17,7 +17,6 @@ import { webOptions } from './fixtures.ts';
 
 export const PASSWORD = 'swift-lantern-orchard';
 
-/** Users whose hashes have the lowest cost of bcrypt. */
 export const USERS: ReadonlyMap<string, Secret> = new Map([
   ['prometheus', new Secret(hashSync(PASSWORD, 4))],
 ]);
@@ -50,7 +49,6 @@ export async function protectedServer(
   return { server, url };
 }
 
-/** Starts a server without protection. Returns its URL. */
 export async function urlOf(changes: Partial<WebServerOptions> = {}): Promise<string> {
   return (await protectedServer({}, changes)).url;
 }

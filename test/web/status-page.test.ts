@@ -31,7 +31,6 @@ function pageOf(
   return renderStatusPage(data, '1.2.3', '/metrics', searchParams);
 }
 
-/** Returns a page's text without tags, and with single spaces. */
 function textOf(page: string): string {
   return page
     .replace(/<style>[^]*<\/style>/, '')
@@ -40,7 +39,6 @@ function textOf(page: string): string {
     .trim();
 }
 
-/** Returns the class and the text of each row. */
 function rowsOf(page: string): readonly (readonly [string, string])[] {
   const body = /<tbody>[^]*<\/tbody>/.exec(page)?.[0] ?? '';
   return Array.from(
@@ -49,7 +47,6 @@ function rowsOf(page: string): readonly (readonly [string, string])[] {
   );
 }
 
-/** Returns the first word of each row. */
 function namesOf(page: string): readonly string[] {
   return rowsOf(page).map(([, text]) => text.split(' ')[0] ?? '');
 }

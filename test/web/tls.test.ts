@@ -16,7 +16,6 @@ const client = makeCertificate({ name: 'prometheus', issuer: clients });
 const stranger = makeCertificate({ name: 'prometheus', issuer: makeAuthority('clients') });
 const TRUSTING = { ca: authority.cert };
 
-/** Returns whether a request with these options succeeds. */
 async function gets(url: string, options: ConnectionOptions): Promise<boolean> {
   return ask(url, '/metrics', { ...TRUSTING, ...options }).then(
     ({ status }) => status === 200,

@@ -91,14 +91,12 @@ export function createHarness(url: string, { config, ...options }: HarnessOption
     credentials,
     /** Everything that was logged or given to the observer. */
     reported,
-    /** Reads the secret of every customer. */
     access,
     clientFor,
     riverside: clientFor('riverside'),
   };
 }
 
-/** Starts a scripted server and a client for it. */
 export async function start(options: HarnessOptions = {}) {
   const server = await startScriptedServer();
   return { server, harness: createHarness(server.url, options) };
@@ -106,7 +104,6 @@ export async function start(options: HarnessOptions = {}) {
 
 export type Reply = (request: ExchangeRequest) => ExchangeResponse | Promise<ExchangeResponse>;
 
-/** Returns a response in memory. */
 export function reply(status: number, value: unknown, headers: Partial<ExchangeResponse> = {}) {
   const none = { contentType: 'application/json', retryAfter: undefined, date: undefined };
   return () => ({ ...none, status, body: Buffer.from(JSON.stringify(value)), ...headers });
@@ -126,7 +123,6 @@ export function startInMemory(options: HarnessOptions = {}) {
   return { clock, server, harness };
 }
 
-/** Returns a signal that never aborts. */
 export function never(): AbortSignal {
   return new AbortController().signal;
 }
@@ -138,7 +134,6 @@ export function ask(
   return client.query(query, never());
 }
 
-/** Returns the ServiceError that a promise fails with. */
 export async function failureOf(promise: Promise<unknown>): Promise<ServiceError> {
   const outcome = await promise.catch((error: unknown) => error);
   assert(outcome instanceof ServiceError, outcome instanceof Error ? outcome : 'no error');
