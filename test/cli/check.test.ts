@@ -189,9 +189,6 @@ test('every customer is read even if the limits allow few requests', async () =>
 
 /** East and west of UTC, where clocks are never changed. */
 const [EAST, WEST] = ['Asia/Tokyo', 'America/Bogota'];
-const AS_LOCAL = { designator: 'ignored, read as local' } as const;
-const AS_UTC = { designator: 'ignored, read as UTC' } as const;
-const KEYS_IN_UTC = { minuteKey: MINUTE_KEYS['UTC without Z'] };
 const LOCAL_KEYS = { minuteKey: MINUTE_KEYS['local time'] };
 const SET = 'riverside: error: service.';
 const NOBODY_CAME = 'warning: nobody came lately, so service.request_times was not tested';
@@ -210,10 +207,10 @@ type TimesCase = readonly [
 
 // prettier-ignore
 test.each<TimesCase>([
-  [EAST, AT_40_AND_90, AS_LOCAL, { service: { request_times: 'utc' } }, '3 0 3 offset, local', [`${SET}request_times: utc does not fit the service, set it to offset`]],
-  [EAST, AT_40_AND_90, AS_UTC, {}, '0 3 0 utc?', ['riverside: warning: if anybody came between ']],
+  [EAST, AT_40_AND_90, { designator: 'ignored, read as local' }, { service: { request_times: 'utc' } }, '3 0 3 offset, local', [`${SET}request_times: utc does not fit the service, set it to offset`]],
+  [EAST, AT_40_AND_90, { designator: 'ignored, read as UTC' }, {}, '0 3 0 utc?', ['riverside: warning: if anybody came between ']],
   [EAST, [3 * 24 * 60], {}, {}, '0 0 0 nobody came', [NOBODY_CAME]],
-  [EAST, AT_40_AND_90, KEYS_IN_UTC, {}, '3 3 3 offset, utc, local', [`${SET}key_times: local does not fit the service, set it to utc if timezone Asia/Tokyo is right`]],
+  [EAST, AT_40_AND_90, { minuteKey: MINUTE_KEYS['UTC without Z'] }, {}, '3 3 3 offset, utc, local', [`${SET}key_times: local does not fit the service, set it to utc if timezone Asia/Tokyo is right`]],
   [WEST, AT_40_AND_90, LOCAL_KEYS, { service: { key_times: 'utc' } }, '3 3 3 offset, utc, local', [`${SET}key_times: utc does not fit the service, set it to local if timezone America/Bogota is right`]],
   // Times without an offset, of another zone at the service, are no fault of request_times.
   [EAST, [360], {}, { customer: { timezone: 'Asia/Karachi' } }, '0 0 1 nobody came', ['riverside: warning: times without an offset mean another hour at the service: is timezone Asia/Karachi right?', NOBODY_CAME]],

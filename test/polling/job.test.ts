@@ -31,8 +31,3 @@ test.each([
   expect(renewalMs(job, dueMs - 1, HOUR_MS)).toBeLessThan(dueMs - 1);
   expect(renewalMs(job, dueMs, HOUR_MS)).toBe(dueMs);
 });
-
-test('a baseline is due after an interval even if the job has moved to another place', () => {
-  const moved = { ...jobAt(0), place: 0.99 };
-  expect(renewalMs(moved, 1.9 * HOUR_MS, HOUR_MS)).toBe(0.9735 * HOUR_MS);
-});

@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { Query } from '../../src/counting/rows/window-reader.ts';
-import type { PollJob } from '../../src/polling/job.ts';
 import { deadlineMs, tryPoll } from '../../src/polling/try-poll.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { GOOD, hang, jobAt, MINUTE_MS } from './fixture.ts';
@@ -10,17 +9,13 @@ import { GOOD, hang, jobAt, MINUTE_MS } from './fixture.ts';
 const QUESTION = { endpoint: 'peoplecount', aggregation: 'minute', from: '2026-11-19' } as const;
 const END = { result: 'accepted' };
 
-function quickJob(): PollJob {
-  return { ...jobAt(0), client: { query: () => Promise.resolve(GOOD), page: hang } };
-}
-
-/** Tries a poll that may take ten seconds. */
+/** Tries a poll that may take ten seconds, of a service that answers at once. */
 function tried(
   clock: VirtualClock,
   poll: (query: Query) => Promise<typeof END>,
-  job = quickJob(),
 ): Promise<typeof END | ServiceError> {
   const attempt = { priority: 'normal', deadlineMs: 10_000 } as const;
+  const job = { ...jobAt(0), client: { query: () => Promise.resolve(GOOD), page: hang } };
   return tryPoll(job, attempt, clock, new AbortController(), poll);
 }
 
@@ -60,24 +55,6 @@ test('optional requests are sent in the first half of the time, others to its en
     ['optional', 4_999],
     ['necessary', 9_999],
   ]);
-});
-
-test('requests are aborted at the deadline, and no timer is left of a try that ended before', async () => {
-  const clock = new VirtualClock(0);
-  const hanging = tried(
-    clock,
-    async (query) => {
-      await query(QUESTION);
-      return END;
-    },
-    { ...jobAt(0), client: { query: hang, page: hang } },
-  );
-  await clock.advance(9_999);
-  expect(clock.sleepers).toBe(1);
-  await clock.advance(1);
-  expect(await hanging).toMatchObject({ reason: 'timeout' });
-  await tried(clock, () => Promise.resolve(END));
-  expect(clock.sleepers).toBe(0);
 });
 
 test('an error that is none of the service is thrown', async () => {

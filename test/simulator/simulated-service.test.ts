@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { LOGIN, PEOPLE, askToken, bearer, keys, silent, small, sum } from './support.ts';
+import { LOGIN, PEOPLE, askToken, bearer, silent, small } from './support.ts';
 
 describe('the token endpoint', () => {
   test('issues a bearer token for an hour', () => {
@@ -81,7 +81,6 @@ describe('a data endpoint', () => {
 
 describe('forced aggregation', () => {
   const query = { from: '2026-03-16T12:00:00Z' };
-  const days = small().ask(PEOPLE, { ...query, aggregation: 'day' });
 
   test.each([
     ['raw records above some bytes', undefined, 'bytes', 20_000, 'day'],
@@ -100,13 +99,6 @@ describe('forced aggregation', () => {
       const forced = small({ forcedGroups: 'always' });
       expect(forced.ask(PEOPLE, query).metadata.aggregation).toBe('day');
     }
-  });
-
-  test('may widen the window', () => {
-    const { ask } = small({ forced: { above: 'rows', limit: 9 }, forcedWindow: 'whole buckets' });
-    const response = ask(PEOPLE, { ...query, aggregation: 'minute' });
-    expect(keys(response)).toEqual(keys(days));
-    expect(sum(response.result).in).toBeGreaterThan(sum(days.result).in);
   });
 
   test('may page raw responses instead, with a limit or without', () => {

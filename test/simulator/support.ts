@@ -91,14 +91,3 @@ export function askToken(
 export function at(iso: string): number {
   return Date.parse(iso);
 }
-
-export function sum(rows: readonly Row[]): { in: number; out: number } {
-  return {
-    in: rows.reduce((total, row) => total + row.in, 0),
-    out: rows.reduce((total, row) => total + row.out, 0),
-  };
-}
-
-export function keys({ result }: Response): readonly (string | number)[] {
-  return result.map((row) => row.key);
-}
