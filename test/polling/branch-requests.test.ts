@@ -129,8 +129,11 @@ describe('the windows of branches', () => {
     isDown = false;
     await clock.advance(20 * MINUTE_MS);
     expect(branchOf(polled, clock.nowMs())?.occupancy).toBeGreaterThan(0);
-    expect(fixture.lines).toMatchObject([
-      { msg: 'branches unavailable', customer: 'a', error: 'status 503' },
-    ]);
+    isDown = true;
+    requests.length = 0;
+    await clock.advance(20 * MINUTE_MS);
+    expect(requests.length).toBeGreaterThan(3);
+    const warning = { msg: 'branches unavailable', customer: 'a', error: 'status 503' };
+    expect(fixture.lines).toMatchObject([warning, warning]);
   });
 });

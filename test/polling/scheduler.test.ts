@@ -52,6 +52,15 @@ describe('the schedule', () => {
     expect(fixture.healthOf(goes).polls).toBe(before);
   });
 
+  test('has earlier places at once', async () => {
+    await using fixture = new SchedulerFixture();
+    const stays = fixture.polled('stays');
+    await fixture.run([stays], 5_000);
+    fixture.scheduler.setCustomers([fixture.polled('comes'), stays]);
+    await fixture.clock.advance(25_000);
+    expect(fixture.requests.at(-1)).toMatchObject({ customer: 'stays', atMs: 30_000 });
+  });
+
   test('lets a first poll end if customers are set meanwhile, and it is one', async () => {
     await using fixture = new SchedulerFixture();
     const stays = fixture.polled('stays', fixture.after(1_000));
