@@ -5,7 +5,8 @@ import { assert, expect, onTestFinished, test } from 'vitest';
 import { DAY_MS } from '../../src/base/duration.ts';
 import { deadBetween, drawLibrary } from '../../src/simulator/libraries.ts';
 import type { Library } from '../../src/simulator/libraries.ts';
-import { startEnvironment } from '../cli/simulated-environment.ts';
+import { Workspace } from '../acceptance/daemon.ts';
+import { configFlag, startEnvironment } from '../cli/simulated-environment.ts';
 import type { Environment } from '../cli/simulated-environment.ts';
 import { Terminal } from '../cli/terminal.ts';
 
@@ -103,8 +104,11 @@ test.each([
   [['--from=2025-01-01', '--to=2025-02-01', '--customer=nobody'], /no customer "nobody"/],
   [['--from=2025-01-01', '--to=2025-02-01', '--output=/no/such/file'], /^error: --output: ENOENT/],
 ])('%j is bad usage', async (args, message) => {
-  const environment = await start({ lone: {} });
-  const { status, out, err } = await new Terminal().run('report', environment.config(), ...args);
+  const workspace = new Workspace();
+  onTestFinished(() => workspace.close());
+  // Nothing listens on this port.
+  const config = configFlag(workspace, 'http://127.0.0.1:1', { lone: 'Europe/Copenhagen' });
+  const { status, out, err } = await new Terminal().run('report', config, ...args);
   expect([status, out]).toEqual([2, '']);
   expect(err).toMatch(message);
 });
