@@ -57,7 +57,9 @@ test('optional requests are sent in the first half of the time, others to its en
   ]);
 });
 
-test('an error that is none of the service is thrown', async () => {
+test('an error that is none of the service is thrown, and no timer is left', async () => {
+  const clock = new VirtualClock(0);
   const mistake = new TypeError('a mistake of ours');
-  await expect(tried(new VirtualClock(0), () => Promise.reject(mistake))).rejects.toBe(mistake);
+  await expect(tried(clock, () => Promise.reject(mistake))).rejects.toBe(mistake);
+  expect(clock.sleepers).toBe(0);
 });
