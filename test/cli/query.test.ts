@@ -1,10 +1,14 @@
 /** `query`: rows of the simulated service, pages of a scripted server that fail, wrong command lines. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ALWAYS_OPEN } from '../../src/simulator/libraries.ts';
 import { objectsOf, Workspace } from '../acceptance/daemon.ts';
 import { inTurn, json, startScriptedServer } from '../support/scripted-server.ts';
 import type { ReceivedRequest, Responder } from '../support/scripted-server.ts';
 import { configFlag, SECRET, startEnvironment } from './simulated-environment.ts';
-import { ran } from './terminal.ts';
+import { ran, Terminal } from './terminal.ts';
 
 const workspace = new Workspace();
 /** One visit and one login each minute. The last one is two hours ago. */
@@ -93,6 +97,20 @@ test('the rows of a forced aggregation are printed, and the status is 1', async 
   expect(err).toContain('expected the aggregation "minute", got the aggregation "day"');
 });
 
+/** More logins in five weeks than a pipe holds. */
+const BUSY = { library: { visitsPerDay: 300, loginShare: 1, opening: ALWAYS_OPEN } };
+
+test('ends early and without a message if its reader closes the pipe', async () => {
+  await using busy = await startEnvironment({ riverside: BUSY });
+  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+  const pipe = ['-o', 'pipefail', '-c', '"$0" "$@" | head -1', process.execPath, main];
+  const args = ['query', 'login', busy.config(), '--customer=riverside', '--format=csv'];
+  // Rejects if the status is not 0.
+  const { stdout, stderr } = await promisify(execFile)('bash', [...pipe, ...args, '--limit=100']);
+  expect(stdout).toMatch(/^id,[^\n]*\n$/);
+  expect(stderr).toBe('');
+});
+
 /** A page with these records. With a token, there are more pages. */
 function page(ids: readonly number[], startToken?: string): Responder {
   const result = ids.map((id) => ({ id: `l-${id}`, name: 'Station' }));
@@ -103,6 +121,7 @@ function page(ids: readonly number[], startToken?: string): Responder {
 async function queryPages(
   pages: Readonly<Record<string, Responder>>,
   flags: readonly string[] = [],
+  terminal = new Terminal(),
 ) {
   const server = await startScriptedServer();
   server.data = (asked, response) => {
@@ -111,7 +130,7 @@ async function queryPages(
   };
   const config = configFlag(workspace, server.url, { riverside: 'Europe/Copenhagen' });
   const args = ['query', 'login', config, '--customer=riverside', '--format=ndjson', ...flags];
-  const { status, out, err } = await ran(...args);
+  const { status, out, err } = await terminal.run(...args);
   expect(err + out).not.toContain(SECRET);
   const ids = objectsOf(out).map(({ id }) => Number(String(id).slice(2)));
   return { status, ids, out, err, asked: server.received.filter(({ method }) => method === 'GET') };
@@ -196,4 +215,12 @@ test('a failure says how to read on, and these flags do', async () => {
   const flags = [`--from=${WINDOW.from}`, `--to=${WINDOW.to}`, '--limit=1'];
   const rest = await queryPages({ [token]: page([2]) }, [...flags, `--start-token=${token}`]);
   expect([rest.status, rest.ids]).toEqual([0, [2]]);
+});
+
+test('so does an interruption', async () => {
+  const terminal = new Terminal();
+  const pages = { '': page([1], 'a'), a: () => terminal.terminate() };
+  const { status, err } = await queryPages(pages, ['--limit=1'], terminal);
+  expect(status).toBe(143);
+  expect(err).toContain("To read the rest, give --limit=1 --start-token='a'\n");
 });

@@ -7,7 +7,16 @@ import { configWith, folderOf, load } from './folder.ts';
 test('a minimal configuration has every default', async () => {
   const { config, warnings } = await load({ 'config.yaml': configWith({}) });
   expect(warnings).toEqual([]);
-  expect(config.service).toMatchObject({ timeoutMs: 10_000, proxyUrl: undefined, ca: undefined });
+  expect(config.service).toMatchObject({
+    scope: 'ServiceAPI',
+    timeoutMs: 10_000,
+    maxConcurrency: 32,
+    maxRequestsPerSecond: 50,
+    requestTimes: 'offset',
+    keyTimes: 'local',
+    proxyUrl: undefined,
+    ca: undefined,
+  });
   expect(config.polling).toEqual({
     intervalMs: 60_000,
     reconcileIntervalMs: 3_600_000,

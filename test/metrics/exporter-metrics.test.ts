@@ -1,4 +1,5 @@
 /** The exporter's own metrics, as text. */
+import { Gauge, Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { FAILURE_REASONS } from '../../src/base/errors.ts';
 import { createExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
@@ -109,4 +110,19 @@ test('the text format is the same before and after OpenMetrics was rendered', as
     '\nlibrary_exporter_poll_failures_total{stream="people",reason="auth"} 1\n',
   );
   expect(await linesOf('library_exporter_poll')).toBe(before);
+});
+
+test('special values and HELP texts are written as each format requires', async () => {
+  const registry = new Registry();
+  const metrics = createExporterMetrics(PROCESS, registry);
+  const gauge = new Gauge({ name: 'x', help: 'a \\ "b"\nc', labelNames: ['i'], registers: [] });
+  registry.registerMetric(gauge);
+  [Number.NaN, Infinity, -Infinity, 1e21].forEach((value, i) => gauge.set({ i }, value));
+  const samples = 'x{i="0"} NaN\nx{i="1"} +Inf\nx{i="2"} -Inf\nx{i="3"} 1e+21\n';
+  expect(await metrics.render('text')).toContain(
+    `# HELP x a \\\\ "b"\\nc\n# TYPE x gauge\n${samples}`,
+  );
+  expect(await metrics.render('openmetrics')).toContain(
+    `# HELP x a \\\\ \\"b\\"\\nc\n# TYPE x gauge\n${samples}`,
+  );
 });

@@ -355,6 +355,22 @@ describe('rendering', () => {
     setSources(exposition, [new TestSource(harbour())]);
     expect(textOf(exposition)).not.toMatch(/riverside|region/);
   });
+
+  test('happens before a scrape, once the polls have settled, and ends with the signal', async () => {
+    const { clock, exposition, sources } = exposing(riverside());
+    const stopping = new AbortController();
+    const kept = exposition.keepRendered(stopping.signal);
+    await clock.advance(700);
+    const before = sources[0]?.asked ?? 0;
+    exposition.changed('riverside');
+    await clock.advance(300);
+    expect(sources[0]?.asked).toBe(before);
+    await clock.advance(1_000);
+    expect(sources[0]?.asked).toBe(before + 1);
+    stopping.abort();
+    await kept;
+    expect(clock.sleepers).toBe(0);
+  });
 });
 
 test('a new counting period is shown at its first instant, and left if the clock steps back', async () => {

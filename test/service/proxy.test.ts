@@ -18,6 +18,14 @@ describe('service.proxy_url', () => {
     expect(proxy.seen).toEqual([`CONNECT ${new URL(server.url).host} ${BASIC}`]);
   });
 
+  test('carries plain HTTP, too', async () => {
+    const proxy = await startProxy(true);
+    const { server, harness } = await start({ config: { proxyUrl: proxy.url } });
+    expect((await failureOf(ask(harness.riverside))).status).toBe(502);
+    expect(proxy.seen[0]).toBe(`POST ${server.url}/connect/token ${BASIC}`);
+    expect(server.received).toEqual([]);
+  });
+
   test('that refuses is unreachable, without its password in a message', async () => {
     const server = await startScriptedServer(SECURE);
     const proxy = await startProxy(false);
@@ -33,11 +41,14 @@ describe('HTTPS_PROXY', () => {
   test.for([
     ['127.0.0.1', { NO_PROXY: 'example.org,127.0.0.1:PORT' }, false],
     ['localhost', { NO_PROXY: ' example.org , LOCALHOST ' }, false],
+    ['localhost', { NO_PROXY: 'host' }, true],
     ['library.localhost', { NO_PROXY: 'localhost' }, false],
     ['127.0.0.1', { no_proxy: '127.0.0.1', NO_PROXY: 'example.org' }, true],
     ['127.0.0.1', { HTTPS_PROXY: '', https_proxy: 'PROXY' }, true],
+    ['127.0.0.1', { HTTPS_PROXY: 'user:proxy-password@ADDRESS' }, true],
     ['127.0.0.1', { NO_PROXY: '10.0.0.0/8, 127.0.0.0/8' }, false],
     ['127.0.0.1', { NO_PROXY: '127.0.0.2/32,127.0.0.1/33,127.0.0.1/x,::/0,10/8' }, true],
+    ['[::1]', { NO_PROXY: '::/64' }, false],
     ['[::1]', { NO_PROXY: '::2/128,0.0.0.0/0' }, true],
     // As in Go, a range concerns addresses only, not what a name resolves to.
     ['localhost', { NO_PROXY: '127.0.0.0/8' }, true],
@@ -48,7 +59,10 @@ describe('HTTPS_PROXY', () => {
     const environment = Object.fromEntries(
       Object.entries({ HTTPS_PROXY: 'PROXY', ...variables }).map(([name, value]) => [
         name,
-        value?.replace('PROXY', proxy.url).replace('PORT', new URL(url).port),
+        value
+          ?.replace('PROXY', proxy.url)
+          .replace('ADDRESS', new URL(proxy.url).host)
+          .replace('PORT', new URL(url).port),
       ]),
     );
     const harness = createHarness(url, { config: { ca: AUTHORITY }, environment });

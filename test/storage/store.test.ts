@@ -283,6 +283,26 @@ describe('a folder that cannot be written', () => {
     expect(await restored()).toBe(5);
   });
 
+  test('because its file system has no locks is named, and the exporter runs', async () => {
+    vi.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(() => {
+      throw Object.assign(new Error('database is locked'), { errcode: 5 });
+    });
+    const marks = await start();
+    expect(lines).toMatchObject([
+      {
+        msg: NOT_WRITABLE,
+        error: expect.stringContaining('set --storage.path to a local disk') as string,
+      },
+      { msg: UNREADABLE },
+    ]);
+    update(marks, 5);
+    vi.restoreAllMocks();
+    await untilLogged(RECOVERED);
+    expect(await stop()).toBe(true);
+    expect(await readdir(folder)).toEqual(['state.db']);
+    expect(await restored()).toBe(5);
+  });
+
   test('is read, also what a killed process left beside its file', async () => {
     update(await start(), 412);
     await clock.advance(1_000);

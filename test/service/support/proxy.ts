@@ -9,7 +9,10 @@ import { LOOPBACK } from '../../support/scripted-server.ts';
 export async function startProxy(allow: boolean) {
   const seen: string[] = [];
   const sockets = new Set<Socket>();
-  const server = createServer();
+  const server = createServer(({ method, url, headers }, response) => {
+    seen.push(`${method} ${url} ${headers['proxy-authorization']}`);
+    response.writeHead(502).end();
+  });
   server.on('connect', ({ url, headers }, client: Socket) => {
     seen.push(`CONNECT ${url} ${headers['proxy-authorization']}`);
     client.on('error', () => {});
