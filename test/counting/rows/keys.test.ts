@@ -1,28 +1,19 @@
-import { Temporal } from 'temporal-polyfill';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { MINUTE_MS } from '../../../src/base/duration.ts';
 import { KEY_TIMES } from '../../../src/base/model.ts';
 import type { Key, KeyTimes } from '../../../src/base/model.ts';
-import { Zone } from '../../../src/counting/calendar/zone.ts';
 import { parseKey, parseRows, unreadableKey } from '../../../src/counting/rows/keys.ts';
-import { plainConventions } from '../../../src/simulator/conventions.ts';
-import { createBuckets } from '../../../src/simulator/keys.ts';
-import { createZones } from '../../../src/simulator/zone.ts';
 import { COPENHAGEN } from '../../support/owner.ts';
-import { fittingKeyTimes, MINUTE_KEYS } from '../../support/simulated-people.ts';
 
 /** 13:07 in Copenhagen on a winter's day. */
 const MINUTE = Date.UTC(2026, 10, 18, 12, 7);
 
 test.each<[Key]>([
   ['2026-11-18T12:07:00Z'],
-  ['2026-11-18T12:07:00.000z'],
   ['2026-11-18T13:07:00+01:00'],
   ['2026-11-18 13:07+0100'],
-  ['2026-11-18T13:07:59,999+01'],
   ['2026-11-18T09:37:00-02:30'],
   [MINUTE],
-  [MINUTE + 59_999],
   [String(MINUTE)],
   [MINUTE / 1000],
   [String(MINUTE / 1000)],
@@ -35,34 +26,23 @@ test.each<[Key]>([
 
 test.each<[Key, KeyTimes, number]>([
   ['2026-11-18T13:07', 'local', MINUTE],
-  ['2026-11-18 13:07:00', 'local', MINUTE],
   ['2026-11-18t13:07:59.999', 'local', MINUTE],
   ['2026-11-18T12:07:00', 'utc', MINUTE],
   ['2026-07-01T14:00:00', 'local', Date.UTC(2026, 6, 1, 12)],
   ['2026-03-29T02:30:00', 'local', Date.UTC(2026, 2, 29, 1, 30)],
-  ['0001-01-01T00:00:00', 'local', Date.parse('0001-01-01T00:00Z')],
-  ['9999-12-31T23:59:59', 'local', Date.UTC(9999, 11, 31, 23, 59)],
 ])('%j is a time in the zone of the setting %s', (key, keyTimes, expected) => {
   expect(parseKey(key, COPENHAGEN, keyTimes)).toBe(expected);
 });
 
 test.each<[Key]>([
   [''],
-  ['Main Library'],
   ['2026-11-18'],
   ['2026-13-18T10:00:00'],
-  ['2026-02-29T15:03:00'],
-  ['2026-11-18T24:00:00'],
   ['2026-11-18T13:60:00'],
   ['2026-11-18T13:07:00+1:00'],
   ['2026/11/18T13:07:00'],
-  [' 2026-11-18T13:07:00'],
-  ['20261118T130700'],
   [202611181307],
-  [20261118],
-  ['13:07'],
   [787],
-  [-MINUTE],
   ['1e12'],
 ])('%j is not parsed', (key) => {
   expect(KEY_TIMES.map((keyTimes) => parseKey(key, COPENHAGEN, keyTimes))).toEqual([
@@ -90,7 +70,6 @@ describe('in the night in which clocks are set back', () => {
 
   test.each<[string, readonly string[], readonly number[], object]>([
     ['one row is of the earlier hour', ['02:30'], [-30], {}],
-    ['rows that rise are of the earlier hour', ['01:50', '02:30', '03:10'], [-70, -30, 70], {}],
     [
       'a row after a later time is of the later hour',
       ['02:50', '02:10', '02:20'],
@@ -125,50 +104,4 @@ describe('in the night in which clocks are set back', () => {
     const startsMs = parseRows({ rows, window: { ...DAY, ...window } }, COPENHAGEN, 'local');
     expect(startsMs?.map((ms) => (ms - CHANGE) / MINUTE_MS)).toEqual(expected);
   });
-});
-
-describe('a night of minutes', () => {
-  const simulatedZones = createZones();
-  /** All changes of all zones within two years, equal ones of several zones once. */
-  const changes = new Map<string, readonly [zone: string, atMs: number]>();
-  beforeAll(() => {
-    for (const name of Intl.supportedValuesOf('timeZone')) {
-      const start = Temporal.Instant.from('2026-01-01T00:00:00Z').toZonedDateTimeISO(name);
-      const first = start.getTimeZoneTransition('next');
-      for (const at of [first, first?.getTimeZoneTransition('next')]) {
-        if (at && at.year < 2028) {
-          const change = [at.epochMilliseconds, at.subtract({ nanoseconds: 1 }).offset, at.offset];
-          changes.set(change.join(' '), [name, at.epochMilliseconds]);
-        }
-      }
-    }
-  });
-
-  test.each(Object.entries(MINUTE_KEYS))(
-    'with keys %s is parsed at every change of clocks, in both orders',
-    (_, minuteKey) => {
-      const conventions = { ...plainConventions, minuteKey };
-      const wrong: string[] = [];
-      for (const [name, changeMs] of changes.values()) {
-        const zones = [simulatedZones(name), simulatedZones('UTC')] as const;
-        const buckets = createBuckets('minute', conventions, ...zones);
-        const window = { startMs: changeMs - 100 * MINUTE_MS, endMs: changeMs + 100 * MINUTE_MS };
-        const written = Array.from({ length: 200 }, (__, i) => window.startMs + i * MINUTE_MS);
-        const rows = rowsOf(
-          written.map((ms) => JSON.parse(buckets.key(buckets.bucketOf(ms), 0)) as Key),
-        );
-        const parsed = [rows, rows.toReversed()].map((inOrder) =>
-          parseRows({ rows: inOrder, window }, new Zone(name), fittingKeyTimes(minuteKey)),
-        );
-        if (
-          parsed[0]?.join() !== written.join() ||
-          parsed[1]?.toReversed().join() !== written.join()
-        ) {
-          wrong.push(`${name} ${changeMs}`);
-        }
-      }
-      expect(changes.size).toBeGreaterThan(30);
-      expect(wrong).toEqual([]);
-    },
-  );
 });
