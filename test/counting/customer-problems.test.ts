@@ -42,22 +42,9 @@ test.each<[string, Partial<CustomerFacts>, Readonly<Record<string, number>>, boo
   ],
   ['a success within five intervals', { streams: [failing(4.99)] }, {}, true],
   ['a success five intervals ago', { streams: [failing(5)] }, { polls_failing: 5 }, false],
-  ['branches within five intervals', { streams: [failing(24, 'branch')] }, {}, true],
-  [
-    'no success at all',
-    { streams: [streamOf('people', { up: false, failingSinceMs: ago(6) })] },
-    { polls_failing: 6 },
-    false,
-  ],
   ['polls of logins alone', { streams: [failing(7, 'logins')] }, { polls_failing: 7 }, true],
   ['values of 14 minutes ago', { streams: [waiting(14.99)] }, {}, true],
   ['values of 15 minutes ago', { streams: [waiting(15)] }, { values_unconfirmed: 15 }, false],
-  [
-    'values that were never accepted',
-    { streams: [streamOf('people', { waitingSinceMs: ago(16) })] },
-    { values_unconfirmed: 16 },
-    false,
-  ],
   [
     'an old value that does not wait',
     { streams: [streamOf('people', { acceptedMs: 0 })] },
@@ -137,10 +124,4 @@ test('has its causes first', () => {
     sinceMs: NOW_MS,
   }));
   expect(inOrder([second, first] as Problem[])).toEqual([first, second]);
-});
-
-test('says when its problems begin without another poll', () => {
-  const streams = [failing(3), waiting(4), streamOf('logins', {})];
-  const changes = changesOfCustomer({ ...WORKS, streams }, []).filter((atMs) => atMs < Infinity);
-  expect(changes).toEqual([ago(-2), ago(-11)]);
 });

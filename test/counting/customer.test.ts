@@ -8,21 +8,18 @@ import type { CustomerDescription, SiteDescription } from '../../src/counting/cu
 import type { Customer } from '../../src/counting/customer.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
-import type { Snapshot } from '../../src/counting/totals/state.ts';
 import { CALENDAR, NOVEMBER, NOW_MS, OCTOBER, OWNER } from '../support/owner.ts';
 import { customerNamed, ESTIMATED } from '../support/polled.ts';
 import { queryFrom } from '../support/responses.ts';
 import type { Requested } from '../support/responses.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, StreamFixture } from './fixture.ts';
+import { poll, TODAY } from './site-fixture.ts';
 
 /** What `poll` does at 1, 2, 3 … ms, and `up`, `acceptedMs` and `waitingSinceMs` afterwards. */
 test.each([
   ['accepted', [true, 1, undefined]],
-  ['accepted accepted', [true, 2, undefined]],
   ['pending pending', [true, undefined, 1]],
-  ['accepted pending pending', [true, 1, 2]],
   ['accepted pending failed', [false, 1, 2]],
-  ['accepted pending failed pending', [true, 1, 2]],
   ['accepted pending accepted', [true, 3, undefined]],
 ])('after polls that were %s, its values were accepted and wait since %j', (polls, expected) => {
   for (const stream of ['people', 'branch'] as const) {
@@ -61,19 +58,11 @@ test('counts the polls of each configured stream and breakdown, from 0', () => {
   expect(customer.metricsAt(NOW_MS + 1).streams).toMatchObject(customer.health);
 });
 
-test('has valid credentials or refused ones after the first response of the service', () => {
-  const customer = customerNamed('riverside');
-  expect(customer.metricsAt(NOW_MS).credentialsValid).toBeUndefined();
-  for (const valid of [true, false]) {
-    customer.credentialsChecked(valid, NOW_MS);
-    expect(customer.metricsAt(NOW_MS).credentialsValid).toBe(valid);
-  }
-});
-
 test('has refused credentials as a problem since the first refusal, also over a restart, until they are accepted', () => {
   const customer = customerNamed('riverside');
   customer.restoreProblems(new Map([[null, [{ kind: 'credentials_refused', sinceMs: 0 }]]]));
   customer.pollFailed('people', 'status 401', 0);
+  expect(customer.credentialsValid).toBeUndefined();
   const checks = [
     [false, 1, [0]],
     [false, 2, [0]],
@@ -87,6 +76,7 @@ test('has refused credentials as a problem since the first refusal, also over a 
     const asked = since && customer.problemsAt(atMs);
     const refused = asked?.filter(({ kind }) => kind === 'credentials_refused');
     expect(refused?.map(({ sinceMs }) => sinceMs)).toEqual(since);
+    expect(customer.credentialsValid).toBe(valid);
   }
 });
 
@@ -153,7 +143,6 @@ test.each([
 test.each([
   ['people_exited of October, logins of November'],
   ['people_exited of November, logins of October'],
-  ['logins of November, people_entered of November'],
 ])('continues the newest period of its marks until the next one starts: %s', (text) => {
   const marks = new HighWaterMarks();
   const streams = ['people', 'logins'] as const;
@@ -206,26 +195,11 @@ test('has the offset of its time zone', () => {
 test.each(['people', 'logins'] as const)(
   'has values that are valid until those of %s are older than 15 minutes, and then the day long',
   (stream) => {
-    const customer = customerNamed('riverside', undefined, { streams: ['people', 'logins'] });
-    const day = CALENDAR.dayAt(NOW_MS);
-    const snapshot: Snapshot = {
-      period: NOVEMBER,
-      day,
-      atMs: NOW_MS,
-      totals: [0, 0],
-      today: [0, 0],
-      minutes: undefined,
-    };
-    customer.pollSucceeded(
-      stream,
-      { state: { ...INITIAL_STATE, snapshot }, result: 'accepted' },
-      NOW_MS,
-    );
-    const oldMs = NOW_MS + 15 * MINUTE_MS + 1;
-    const valid = [NOW_MS, oldMs - 1, oldMs, oldMs + 1].map((nowMs) => {
-      return customer.metricsAt(nowMs).validUntilMs;
-    });
-    expect(valid).toEqual([oldMs, oldMs, day.endMs, day.endMs]);
+    const library = customerNamed('riverside', undefined, { streams: ['people', 'logins'] });
+    poll(library, 0, undefined, { stream });
+    const oldMs = TODAY.startMs + 15 * MINUTE_MS + 1;
+    const valid = [oldMs - 1, oldMs].map((nowMs) => library.metricsAt(nowMs).validUntilMs);
+    expect(valid).toEqual([oldMs, TODAY.endMs]);
   },
 );
 
@@ -306,12 +280,6 @@ describe('a customer that is polled by branch', () => {
     expect([...customer.rememberedProblems]).toEqual([['101', problems]]);
     customer.setDescription(ESTIMATED);
     expect([...customer.rememberedProblems]).toEqual([[null, problems]]);
-  });
-
-  test('has no buildings if its people are not polled', () => {
-    const description = describedAs({ 101: SITE });
-    const customer = customerNamed('riverside', undefined, { streams: ['logins'], description });
-    expect(branchesOf(customer)).toBeUndefined();
   });
 
   test('requests windows of today after a poll, those of days before once their history is read', async () => {

@@ -6,6 +6,8 @@ import { MINUTE_MS } from '../../src/base/duration.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import type { Customer } from '../../src/counting/customer.ts';
 import type { CounterValues, CustomerMetrics } from '../../src/counting/customer-metrics.ts';
+import { streamContext } from '../../src/counting/customer-poll.ts';
+import type { PollTimes } from '../../src/counting/customer-poll.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { StoredMark } from '../../src/counting/high-water-marks.ts';
 import type { Problem } from '../../src/counting/problems.ts';
@@ -77,6 +79,11 @@ export abstract class PollFixture {
 
   get monotonicMs(): number {
     return this.nowMs - this.#startMs;
+  }
+
+  get times(): PollTimes {
+    const clocks = { nowMs: () => this.clockMs, monotonicMs: () => this.monotonicMs };
+    return { clocks, reconcileIntervalMs: HOUR_MS };
   }
 
   /** Polls once, as an exporter that compares clocks; each response takes `responseMs`. */
@@ -175,22 +182,7 @@ export class StreamFixture extends PollFixture {
   }
 
   context(): PollContext {
-    const { customer, stream, clockMs, monotonicMs } = this;
-    const period = customer.periodAt(clockMs);
-    const reconcileIntervalMs = RECONCILE * MINUTE_MS;
-    return {
-      stream,
-      calendar: customer.calendar,
-      keyTimes: customer.keyTimes,
-      period,
-      clocks: {
-        nowMs: () => this.clockMs,
-        monotonicMs: () => this.monotonicMs,
-      },
-      monotonicMs,
-      reconcileIntervalMs,
-      marks: customer.streamOf(stream).marksOf(period),
-    };
+    return streamContext(this.customer, this.stream, this.times);
   }
 
   protected async request(query: Query): Promise<readonly PollNote[]> {
@@ -204,7 +196,7 @@ export class StreamFixture extends PollFixture {
     state: StreamState,
     context: PollContext,
     query: Query,
-    renewalMs = this.#renewalMs(),
+    renewalMs = Math.floor(this.monotonicMs / HOUR_MS) * HOUR_MS,
   ): Promise<PollOutcome> {
     const mayRead = ({ baseline }: StreamState): boolean => this.hasSlot || baseline === undefined;
     const plan = mayRead(state) ? planPoll(state, context, renewalMs) : 'recent';
@@ -212,11 +204,6 @@ export class StreamFixture extends PollFixture {
     return outcome.result.startsWith('needs') && mayRead(outcome.state)
       ? pollStream(state, 'baseline', context, query)
       : outcome;
-  }
-
-  #renewalMs(): number {
-    const reconcileIntervalMs = RECONCILE * MINUTE_MS;
-    return Math.floor(this.monotonicMs / reconcileIntervalMs) * reconcileIntervalMs;
   }
 
   /** Returns the exported counters; undefined where there is no series. */

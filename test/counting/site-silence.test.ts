@@ -1,9 +1,9 @@
 /** What a building says about a silence: of its doors, of those who log in, and while polls fail. */
 import { describe, expect, test } from 'vitest';
-import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts';
 import { INITIAL_BREAKDOWN } from '../../src/counting/breakdowns/poll-breakdown.ts';
 import type { Span } from '../../src/counting/calendar/calendar.ts';
 import type { Customer } from '../../src/counting/customer.ts';
+import { daysBefore } from '../../src/counting/past/past.ts';
 import { CALENDAR, NOVEMBER } from '../support/owner.ts';
 import { ESTIMATED } from '../support/polled.ts';
 import { DAY_MS, MINUTE_MS } from './fixture.ts';
@@ -16,15 +16,8 @@ import {
   poll,
   TODAY,
   TOMORROW,
-  UNESTIMATED,
 } from './site-fixture.ts';
 import type { Minutes } from './site-fixture.ts';
-
-/** The clocks change in the nights after the second and the third day. */
-const NIGHTS = [
-  TODAY,
-  ...[Date.UTC(2026, 9, 24, 12), Date.UTC(2026, 2, 28, 12)].map((atMs) => CALENDAR.dayAt(atMs)),
-];
 
 /** Eight or more are a problem. */
 describe('missed logins', () => {
@@ -67,23 +60,6 @@ describe('missed logins', () => {
       const library = polled();
       poll(library, 490, COUNTED[stream], { stream });
       expect(loginsAt(library, 495.001)).toBeUndefined();
-    }
-  });
-
-  test('follow new opening hours at once', () => {
-    const library = polled();
-    const openingHours = parseOpeningHours('Mo-Su 10:00-20:00', undefined);
-    library.setDescription({ ...UNESTIMATED, openingHours });
-    expect(loginsAt(library, 480)).toBeUndefined();
-    library.setDescription(UNESTIMATED);
-    expect(loginsAt(library, 480)).toBeDefined();
-  });
-
-  test('are unknown while the keys of a stream cannot be parsed', () => {
-    for (const stream of ['people', 'logins'] as const) {
-      const library = polled();
-      poll(library, 481, undefined, { stream });
-      expect(loginsAt(library, 481)).toBeUndefined();
     }
   });
 
@@ -226,83 +202,71 @@ describe('a building that counts nobody', () => {
   });
 });
 
-describe.each(NIGHTS)('over the night after %o', (day) => {
+/** What was counted on a day, and on the next one until it is polled. */
+interface Scenario {
+  readonly people?: readonly [Minutes, Minutes];
+  readonly logins?: readonly [Minutes, Minutes];
+  /** People of the days before, by how many days ago. */
+  readonly past?: readonly (Minutes | undefined)[];
+  readonly sinceMs: number;
+}
+
+describe.each([
+  ['back', CALENDAR.dayAt(Date.UTC(2026, 9, 24, 12))],
+  ['forward', CALENDAR.dayAt(Date.UTC(2026, 2, 28, 12))],
+])('over the night in which clocks go %s', (_night, day) => {
   const next = CALENDAR.dayAt(day.endMs);
-  const MORNING = passes(240, 480, [5, 5]);
   const BUSY = passes(240, 720, [5, 5]);
   const LOGINS = passes(240, 720, [2]);
-  const LAST_MINUTE = 345;
-  const sinceMs = day.startMs + LAST_MINUTE * MINUTE_MS;
-
-  /** Counts of the day, and of the next one until it is polled; of days before, by how many days before. */
-  interface Scenario {
-    readonly people?: readonly [Minutes, Minutes];
-    readonly logins?: readonly [Minutes, Minutes];
-    readonly past?: (daysBefore: number) => Minutes;
-    /** When the problem began, if that is not the last count in the day. */
-    readonly sinceMs?: number;
-  }
-  /** One direction counts nobody from 09:45 on. */
-  function oneWay(counts: readonly number[]): Pick<Scenario, 'people'> {
-    const both = passes(240, LAST_MINUTE + 15, [5, 5]);
-    return { people: [{ ...both, ...passes(360, 720, counts) }, passes(240, 480, counts)] };
-  }
   const SCENARIOS: Readonly<Record<string, Scenario>> = {
     nobody_counted: {
       people: [NOBODY, {}],
       logins: [{ 590: [1], 610: [1] }, {}],
       sinceMs: day.startMs + 585 * MINUTE_MS,
     },
-    entries_missing: oneWay([0, 5]),
-    exits_missing: oneWay([5, 0]),
-    no_logins: { logins: [passes(240, 360, [2]), {}] },
-    directions_unbalanced: {
-      past: (ago) =>
-        passes(
-          240,
-          720,
-          [
-            [5, 5],
-            [30, 1],
-            [2, 20],
-            [20, 2],
-          ][ago] ?? [5, 5],
-        ),
-      sinceMs: dayBefore(3).startMs,
+    exits_missing: {
+      people: [{ ...BUSY, ...passes(360, 720, [5, 0]) }, passes(240, 480, [5, 0])],
+      sinceMs: day.startMs + 345 * MINUTE_MS,
     },
-    door_ratio_off: {
-      past: (ago) => passes(240, 720, ago < 15 ? [15, 12] : [20, 19]),
-      people: [passes(240, 720, [15, 12]), passes(240, 480, [15, 12])],
-      // Two days later, the learned ratio is above 1.1.
-      sinceMs: dayBefore(12).startMs,
+    no_logins: {
+      logins: [passes(240, 360, [2]), {}],
+      sinceMs: day.startMs + 345 * MINUTE_MS,
+    },
+    directions_unbalanced: {
+      past: [
+        undefined,
+        passes(240, 720, [30, 1]),
+        passes(240, 720, [2, 20]),
+        passes(240, 720, [20, 2]),
+      ],
+      sinceMs: daysBefore(CALENDAR, day).at(-3)?.startMs ?? NaN,
     },
   };
 
-  function dayBefore(count: number): Span {
-    return count === 0 ? day : CALENDAR.dayBefore(dayBefore(count - 1));
-  }
   /** A process that knows what was counted before today. */
-  function started(today: Span, { past = () => BUSY, people, logins }: Scenario): Customer {
+  function started(today: Span, { past = [], people, logins }: Scenario): Customer {
     const library = customer(['people', 'logins'], ESTIMATED);
-    const [ofDay, loginsOfDay] = [people?.[0] ?? BUSY, logins?.[0] ?? LOGINS];
-    const history = historyOf(today, ({ startMs }) =>
-      startMs === day.startMs ? ofDay : past(Math.round((day.startMs - startMs) / DAY_MS)),
-    );
+    const history = historyOf(today, ({ startMs }) => {
+      const daysAgo = Math.round((day.startMs - startMs) / DAY_MS);
+      return (daysAgo === 0 ? people?.[0] : past[daysAgo]) ?? BUSY;
+    });
     library.pastRead('people', history);
-    library.pastRead('logins', historyBefore(today, LOGINS, today === day ? LOGINS : loginsOfDay));
+    const yesterday = today === day ? LOGINS : (logins?.[0] ?? LOGINS);
+    library.pastRead('logins', historyBefore(today, LOGINS, yesterday));
     return library;
   }
   function problemsAt(library: Customer, today: Span, minute: number, scenario: Scenario) {
     const index = today === day ? 0 : 1;
-    const { people = [BUSY, MORNING], logins = [LOGINS, passes(240, 480, [2])] } = scenario;
+    const { people = [BUSY, passes(240, 480, [5, 5])] } = scenario;
+    const { logins = [LOGINS, passes(240, 480, [2])] } = scenario;
     poll(library, minute, people[index], { day: today });
     poll(library, minute, logins[index], { day: today, stream: 'logins' });
     const { problems } = library.metricsAt(today.startMs + minute * MINUTE_MS);
-    return problems.map(({ kind, sinceMs: fromMs }) => ({ kind, sinceMs: fromMs }));
+    return problems.map(({ kind, sinceMs }) => ({ kind, sinceMs }));
   }
 
   test.each(Object.entries(SCENARIOS))('%s has one start, also in a replica', (kind, scenario) => {
-    const problem = [{ kind, sinceMs: scenario.sinceMs ?? sinceMs }];
+    const problem = [{ kind, sinceMs: scenario.sinceMs }];
     const library = started(day, scenario);
     expect(problemsAt(library, day, 719, scenario)).toEqual(problem);
     problemsAt(library, day, (day.endMs - day.startMs) / MINUTE_MS - 1, scenario);

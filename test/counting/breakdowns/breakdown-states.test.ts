@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { HOUR_MS } from '../fixture.ts';
 import { BreakdownFixture } from './fixture.ts';
 
 function devicesOf({ customer, nowMs }: BreakdownFixture) {
@@ -29,12 +28,4 @@ test('a device without counts today counted before the day, whenever it was seen
   await devices.poll();
   const { startMs } = devices.customer.calendar.dayAt(devices.nowMs);
   expect(devicesOf(devices)).toMatchObject([{ key: '301', lastMs: startMs }]);
-});
-
-test('a total that the service lowered leaves an excess', async () => {
-  const devices = new BreakdownFixture({ '301': [5, 3] }, { '301': [1, 1] }, 'device');
-  await devices.poll();
-  devices.totalRows = { '301': [4, 1] };
-  await devices.polls((2 * HOUR_MS) / devices.intervalMs);
-  expect(devicesOf(devices)).toMatchObject([{ key: '301', people: 5, excess: 3 }]);
 });

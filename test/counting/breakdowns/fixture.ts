@@ -1,13 +1,13 @@
 /** A customer with one breakdown, whose service responds what a test says. */
 import { COUNTERS } from '../../../src/base/model.ts';
 import type { AggregatedResponse, Breakdown } from '../../../src/base/model.ts';
-import { pollBreakdown } from '../../../src/counting/breakdowns/poll-breakdown.ts';
+import { planCustomerPoll, pollCustomer } from '../../../src/counting/customer-poll.ts';
 import type { BreakdownMetrics, CounterValues } from '../../../src/counting/customer-metrics.ts';
 import type { Query } from '../../../src/counting/rows/window-reader.ts';
 import type { PollNote } from '../../../src/counting/totals/state.ts';
 import { responseOf } from '../../support/responses.ts';
 import type { Respond, Rows } from '../../support/responses.ts';
-import { HOUR_MS, MINUTE_MS, PollFixture } from '../fixture.ts';
+import { MINUTE_MS, PollFixture } from '../fixture.ts';
 
 export class BreakdownFixture extends PollFixture {
   readonly #breakdown: Breakdown;
@@ -16,7 +16,6 @@ export class BreakdownFixture extends PollFixture {
   todayRows: Rows;
   /** Responses to single requests instead, the next one first. */
   readonly faults: AggregatedResponse[] = [];
-  branchNames: Readonly<Record<string, string>> = {};
   override intervalMs = 5 * MINUTE_MS;
 
   constructor(totalRows: Rows = {}, todayRows: Rows = {}, breakdown: Breakdown = 'branch') {
@@ -24,16 +23,12 @@ export class BreakdownFixture extends PollFixture {
     this.#breakdown = breakdown;
     this.totalRows = totalRows;
     this.todayRows = todayRows;
-    this.configure();
-  }
-
-  configure(): void {
-    this.customer.breakdowns.configure([this.#breakdown]);
+    this.customer.breakdowns.configure([breakdown]);
   }
 
   override restart(): void {
     super.restart();
-    this.configure();
+    this.customer.breakdowns.configure([this.#breakdown]);
   }
 
   override respond: Respond = ({ aggregation, from }) => {
@@ -43,22 +38,10 @@ export class BreakdownFixture extends PollFixture {
   };
 
   protected async request(query: Query): Promise<readonly PollNote[]> {
-    const { customer, monotonicMs } = this;
-    const { breakdowns, calendar } = customer;
-    const period = customer.periodAt(this.clockMs);
-    const lastPeriodMs = calendar.periodStart(period.month - 1);
-    const context = {
-      breakdown: this.#breakdown,
-      calendar,
-      period,
-      clocks: { nowMs: () => this.clockMs },
-      monotonicMs,
-      reconcileIntervalMs: HOUR_MS,
-      marks: breakdowns.marksOf(this.#breakdown, period.startMs),
-      keysOfLastPeriod: breakdowns.countedKeys(this.#breakdown, lastPeriodMs),
-    };
-    const outcome = await pollBreakdown(breakdowns.stateOf(this.#breakdown), context, query);
-    customer.breakdownSucceeded(this.#breakdown, outcome, this.clockMs);
+    const { customer, times } = this;
+    const plan = planCustomerPoll(customer, this.#breakdown, times, 0);
+    const outcome = await pollCustomer(customer, this.#breakdown, plan, times, query);
+    customer.polled(outcome, this.clockMs);
     return outcome.notes;
   }
 
