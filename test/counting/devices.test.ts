@@ -123,9 +123,7 @@ describe('records', () => {
 
   test.each([
     ['the newest of a device wins', ['2026-11-18T09:00:00Z', '2026-11-18T08:00:00Z'], '101'],
-    ['so does the last of a page', ['2026-11-18T08:00:00Z', '2026-11-18T09:00:00Z'], '102'],
     ['also if times are the same', ['2026-11-18T09:00:00Z', '2026-11-18T09:00:00Z'], '102'],
-    ['or missing', [null, null], '102'],
     ['or the first one is', [null, '2026-11-18T08:00:00Z'], '102'],
   ])('%s', async (_, [first = null, second = null], branch) => {
     polled.poll({ 301: 1 });
@@ -270,14 +268,6 @@ describe('a request', () => {
       [100, '10:15'],
     ]);
     expect(polled.places).toEqual({ 301: ['101', '201'] });
-  });
-
-  test('is for as many records after another failure', async () => {
-    polled.poll({ 301: 1 });
-    polled.page = new ServiceError('server', 'status 503', { status: 503 });
-    await expect(polled.read()).rejects.toThrow('status 503');
-    await polled.read().catch(() => undefined);
-    expect(polled.requests.map(({ limit }) => limit)).toEqual([1000, 1000]);
   });
 
   test('ends when the last of the unknown devices counted', async () => {

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
 import { ServiceError } from '../../../src/base/errors.ts';
-import { countsOfKey, unknownDay } from '../../../src/counting/branches/day.ts';
 import {
   decide,
   isPastKnown,
@@ -13,9 +12,8 @@ import {
 import { countedKeys, pastOf } from '../../../src/counting/branches/sites.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
-import { createPast } from '../../../src/counting/past/past.ts';
 import { countInMinute } from '../../../src/counting/rows/day-counts.ts';
-import { CALENDAR, COPENHAGEN } from '../../support/owner.ts';
+import { COPENHAGEN } from '../../support/owner.ts';
 import { at, BranchFixture } from './fixture.ts';
 
 const NORTH = '101';
@@ -181,19 +179,6 @@ describe('late records', () => {
     // The four of the quarter-hours in which it counted anybody.
     expect(branches.requests).toHaveLength(4);
   });
-
-  test('of a day that is over replace what is known of it as a whole', async () => {
-    const branches = await morning();
-    await branches.pollUntil(at(5) + DAY_MS, HOUR_MS);
-    branches.record(NORTH, at(10, 50), [3, 0], 20 * HOUR_MS);
-    branches.nowMs = at(7) + DAY_MS;
-    await branches.poll(2);
-    expect(isPastKnown(branches.state)).toBe(false);
-    expect(branches.pastTotals(NORTH).at(-1)).toEqual([30, 15]);
-    await branches.poll();
-    expect(isPastKnown(branches.state)).toBe(true);
-    expect(branches.pastTotals(NORTH).at(-1)).toEqual([33, 15]);
-  });
 });
 
 describe('the days before', () => {
@@ -304,20 +289,6 @@ describe('the days before', () => {
   });
 });
 
-test('a day that ends within an hour has nobody after its end', () => {
-  // Clocks were set forward by half an hour.
-  const day = { startMs: at(4), endMs: at(4) + 23.5 * HOUR_MS };
-  const none = [0, 0, 0, 0];
-  const sums = [...Array.from({ length: 23 }, () => none), [1, 0, 1, 0]];
-  const branchDay = {
-    ...unknownDay(day, HOUR_MS),
-    sums: sums.map((ofEnd) => Uint8Array.from(ofEnd)),
-  };
-  const counts = countsOfKey(CALENDAR, branchDay, 0);
-  const history = createPast(CALENDAR, { startMs: day.endMs, endMs: at(4, 0, -2) }, [counts]);
-  expect(history.lastSeenMs).toEqual([day.endMs - 15 * MINUTE_MS, undefined]);
-});
-
 test('a thousand branches are counted, and no window is requested again for those above', async () => {
   const branches = new BranchFixture(at(10));
   for (let branch = 1; branch <= 1_100; branch += 1) {
@@ -362,23 +333,6 @@ test.each([
   await branches.pollUntil(at(10, 35));
   expect(branches.requests).toHaveLength(2);
   expect(branches.sumsToday(SOUTH)).toEqual([4, 0]);
-});
-
-test('where the service lists fewer people than it counts, no window is copied after them', async () => {
-  const branches = new BranchFixture(at(10));
-  branches.change = ({ rows, ...response }) => ({
-    ...response,
-    rows: rows.filter(({ key }) => key === NORTH),
-  });
-  await branches.poll();
-  branches.record(NORTH, at(10, 5), [2, 1]);
-  branches.record('unlisted', at(10, 6), [1, 0]);
-  await branches.pollUntil(at(10, 55));
-  const ends = branches.requests.map(({ to }) => to?.slice(11, 16));
-  // Each is requested again, because it is below the customer's sum.
-  const expected = ['10:15', '10:15', '10:30', '10:30', '10:45', '10:45'];
-  expect(ends.filter((end) => end !== undefined)).toEqual(expected);
-  expect(branches.windows(NORTH)).toEqual([[24, 2, 1]]);
 });
 
 test('sums are those of the service and past days those of a process without faults, whatever came late, failed or was restarted', async () => {

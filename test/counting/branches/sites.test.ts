@@ -7,7 +7,6 @@ import { BranchSites } from '../../../src/counting/branches/sites.ts';
 import { parseOpeningHours } from '../../../src/counting/calendar/opening-hours.ts';
 import type { BranchMetrics, SiteDescription } from '../../../src/counting/customer-metrics.ts';
 import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
-import { createPast } from '../../../src/counting/past/past.ts';
 import { CALENDAR, COPENHAGEN } from '../../support/owner.ts';
 import { at, BranchFixture } from './fixture.ts';
 
@@ -103,24 +102,6 @@ describe('the branches', () => {
     expect(restarted.keys).toEqual([NORTH]);
   });
 
-  test('are also those that counted on a day before, and nobody today', () => {
-    const branches = new SitesFixture();
-    const counted = { ...createPast(CALENDAR, branches.day, []), sums: [0, 1] };
-    const pasts = new Map([[NORTH, counted]]);
-    branches.sites.restore({ ...NO_BRANCHES, keys: [NORTH, SOUTH], pasts });
-    expect(branches.keys).toEqual([NORTH]);
-  });
-
-  test('keep their windows when others are restored later', async () => {
-    const branches = new SitesFixture();
-    branches.record(NORTH, at(10, 3), [1, 0]);
-    branches.count();
-    await branches.read();
-    branches.sites.restore({ ...NO_BRANCHES, keys: [SOUTH] });
-    expect(branches.sites.state.keys).toEqual([NORTH]);
-    expect(branches.sites.plan()).toBeUndefined();
-  });
-
   test.each([
     ['go', {}, [SOUTH]],
     ['stay if they are configured', { [NORTH]: OTHERS }, [NORTH, SOUTH]],
@@ -148,19 +129,6 @@ describe('the branches', () => {
 });
 
 describe('settings', () => {
-  test('are those of a branch, or of the others', async () => {
-    const branches = new SitesFixture({ [NORTH]: { ...OTHERS, capacity: 80 } });
-    branches.record('constructor', at(10, 16), [1, 0]);
-    branches.count();
-    await branches.read();
-    const capacities = branches.metrics().map(({ key, capacity }) => [key, capacity]);
-    expect(capacities).toEqual([
-      [NORTH, 80],
-      ['constructor', undefined],
-    ]);
-    expect(branches.sites.names.get('constructor')).toBe('constructor');
-  });
-
   test('that change keep the counts of a branch', async () => {
     const branches = new SitesFixture({ [NORTH]: OTHERS, 300: OTHERS });
     branches.record(NORTH, at(10, 16), [4, 0]);
@@ -297,27 +265,6 @@ describe('a silent door', () => {
     [19.5, 0.25, WORKS],
   ])('whose share makes %d is one of its branch alone', async (_, share, expected) => {
     expect(problemsOf(await counted(), at(10, 30), share)).toEqual([expected, WORKS]);
-  });
-
-  test('is one after three hours in which others count, here until 13:45', async () => {
-    expect(problemsOf(await counted(), at(10, 45), 0.9)[0]).toEqual([['door_silent'], false, 32]);
-    expect(problemsOf(await counted(), at(10, 46), 0.9)[0]).toEqual(WORKS);
-  });
-
-  test('is none where the branch is closed', async () => {
-    const branches = await counted();
-    branches.sites.setDescriptions({
-      configured: { [NORTH]: openFrom('13:00-18:00') },
-      others: OTHERS,
-    });
-    expect(problemsOf(branches, at(10, 30), 0.9)[0]).toEqual(WORKS);
-  });
-
-  test('is hidden where nobody is counted at all', async () => {
-    const branches = await counted(at(10, 45));
-    const [north, south] = problemsOf(branches, at(9, 0, 7), 0.9);
-    expect(north?.slice(0, 2)).toEqual([['nobody_counted'], false]);
-    expect(south).toEqual(WORKS);
   });
 });
 

@@ -63,9 +63,7 @@ describe('a lasting loss', () => {
   /** Whether each of successive days has the loss. */
   test.each([
     ['of five days', 'LLLLL', 0],
-    ['of four days', 'LLLL', 4],
     ['of five days, the last ones six after the first', 'LGGLLLL', 0],
-    ['of five days, the last ones seven after the first', 'LGGLLGGL', 4],
     ['of five days, the first one seven before the others', 'LGGGGGGLLLL', 5],
     ['of a day, and bias of four', 'SSLSS', 1],
   ])('%s', (_, days, rejectedDays) => {

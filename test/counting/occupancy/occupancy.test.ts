@@ -48,11 +48,6 @@ test('is above a limit since the start of a minute, until it is not', () => {
   expect(minutes).toEqual([undefined, second, second, undefined, fifth, fifth]);
 });
 
-test('ignores a correction that leaves a minute below 0', () => {
-  const day = minutesOf([5, -2, 0, 0], [0, 0, -1, 1]);
-  expect(occupancyAt(day, day.day.endMs)).toBe(4);
-});
-
 test('has a point at the end of each quarter of an hour, and one now', () => {
   const entered = Array.from({ length: 46 }, (_, minute) => ({ 0: 2, 15: 9 })[minute] ?? 0);
   const exited = entered.map((_, minute) => ({ 14: 1, 45: 4 })[minute] ?? 0);

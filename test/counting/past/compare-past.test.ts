@@ -1,5 +1,5 @@
 /** The nightly comparison of the past with the service: what is read again. */
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { AggregatedResponse, Key } from '../../../src/base/model.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { Zone } from '../../../src/counting/calendar/zone.ts';
@@ -70,36 +70,32 @@ test('takes one request where nothing has changed', async () => {
   expect(compared.counts).toBe(past.counts);
 });
 
-const KEYS: readonly (readonly [string, Partial<Conventions>])[] = [
-  ['the starts of days', {}],
+test.each<[string, Partial<Conventions>]>([
+  ['starts of days', {}],
   ['dates', { dayKey: 'date' }],
   ['starts without an offset', { minuteKey: MINUTE_KEYS['local time'] }],
-  ['the starts of days in UTC', { dayZone: 'utc' }],
+  ['starts of days in UTC', { dayZone: 'utc' }],
   ['starts, in descending order', { rowOrder: 'descending' }],
-];
-describe.each(KEYS)('of days with keys that are %s', (_, conventions) => {
-  test('reads a day again that has a late record, and only that', async () => {
-    const { service, source, past, compare } = await library(conventions);
-    service.record(at(10, 12), [3, 0]);
-    const { compared, read } = await compare(past);
-    // A bucket from midnight to midnight is part of two days.
-    expect(read).toEqual([COMPARED, 'day 11-9', 'minute 11-9']);
-    expect(compared).toEqual(await readFourWeeks(source, TODAY));
-  });
+])('reads a day again that has a late record, and only that, by %s', async (_, conventions) => {
+  const { service, source, past, compare } = await library(conventions);
+  service.record(at(10, 12), [3, 0]);
+  const { compared, read } = await compare(past);
+  // A bucket from midnight to midnight is part of two days.
+  expect(read).toEqual([COMPARED, 'day 11-9', 'minute 11-9']);
+  expect(compared).toEqual(await readFourWeeks(source, TODAY));
 });
 
-test.each([...KEYS, ['unknown', { dayKey: 'index' }] as const])(
-  'of days with keys that are %s, reads again what the service has removed',
-  async (_, conventions) => {
-    const { service, source } = await library(conventions);
-    service.record(at(20, 12), [0, 4], { goneMs: NIGHT_MS - 1 });
-    const before = await library(conventions);
-    before.service.record(at(20, 12), [0, 4]);
-    const more = await readFourWeeks(before.source, TODAY);
-    const compared = await comparePast(source, more);
-    expect(compared).toEqual(await readFourWeeks(source, TODAY));
-  },
-);
+test.each<[string, Partial<Conventions>]>([
+  ['starts of days', {}],
+  ['unknown keys', { dayKey: 'index' }],
+])('reads again what the service has removed, by %s', async (_, conventions) => {
+  const { service, source } = await library(conventions);
+  service.record(at(20, 12), [0, 4], { goneMs: NIGHT_MS - 1 });
+  const before = await library(conventions);
+  before.service.record(at(20, 12), [0, 4]);
+  const more = await readFourWeeks(before.source, TODAY);
+  expect(await comparePast(source, more)).toEqual(await readFourWeeks(source, TODAY));
+});
 
 const MIDNIGHT = new Calendar(new Zone('Europe/Copenhagen'), { hour: 0, minute: 0 });
 
@@ -109,14 +105,6 @@ test('reads one day again if days start as those of the service', async () => {
   const { compared, read } = await compare(past);
   expect(read).toEqual([COMPARED, 'day 10-9', 'minute 10-9']);
   expect(compared).toEqual(await readFourWeeks(source, today));
-});
-
-test('reads the day before again that has late records at its end', async () => {
-  const { service, source, past, compare } = await library();
-  service.record(TODAY.startMs - 5 * MINUTE_MS, [1, 0]);
-  const { compared, read } = await compare(past);
-  expect(read).toEqual([COMPARED, 'day 1-0', 'minute 1-0']);
-  expect(compared).toEqual(await readFourWeeks(source, TODAY));
 });
 
 test('reads a long run of days by quarter', async () => {

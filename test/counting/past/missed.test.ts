@@ -24,10 +24,6 @@ test.each([
   expect(missedAt('12:00', counts, moreExits).people).toBeCloseTo(3 * 5, 9);
 });
 
-test('nobody was missed within an hour', () => {
-  expect(missedAt('11:15', { '10:14': [1, 0] }).people).toBe(0);
-});
-
 describe('before a direction counted again', () => {
   // From 10:00 until an hour before the last of the other direction: 64 minutes.
   test.each([

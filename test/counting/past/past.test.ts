@@ -71,11 +71,8 @@ test.each([
 describe('the sum of a part of a day', () => {
   test.each([
     ['a whole day', 3, 0, 96, 10],
-    ['a quarter-hour', 3, 20, 21, 4],
     ['two thirds of quarter-hours', 3, 20.5, 22.5, 5],
-    ['a part of a quarter-hour', 3, 20.25, 20.5, 1],
     ['a span that ends before it starts', 3, 20.5, 20.25, 0],
-    ['a day that is not known', 4, 0, 96, 0],
     ['a day that counted nobody', 2, 0, 96, 0],
   ])('%s', (_, daysAgo, from, to, sum) => {
     expect(sumWithin(threeDays(), daysAgo, 0, from, to)).toBe(sum);
@@ -87,7 +84,6 @@ test.each([
   ['a day', 2, 1, [0, 0]],
   ['from within a day on', 3 - 22 / 96, 0, [14, 7]],
   ['until within a day', 3, 1 - 22 / 96, [18, 3]],
-  ['a part of a day', 1 - 20 / 96, 1 - 21.5 / 96, [4, 0]],
 ])('the sums of a span: %s', (_, fromDaysAgo, toDaysAgo, sums) => {
   const [startMs = NaN, endMs = NaN] = [fromDaysAgo, toDaysAgo].map(
     (days) => TODAY.startMs - days * DAY_MS,
@@ -171,13 +167,11 @@ describe('anybody was last seen', () => {
 
   test.each<[string, number | undefined, readonly (number | undefined)[] | undefined, unknown]>([
     ['never', undefined, undefined, undefined],
-    ['never by the past, too', undefined, [undefined, undefined], undefined],
     ['today', nowMs, [TODAY.startMs - 1, undefined], nowMs],
     ['on a day before, by the newer counter', undefined, [oldest, oldest + 1], oldest + 1],
     ['four weeks ago', undefined, [oldest, undefined], oldest],
     ['more than four weeks ago', undefined, [oldest - 1, undefined], undefined],
     ['until the end of the day', TODAY.endMs - 1, undefined, TODAY.endMs - 1],
-    ['not after it', TODAY.endMs, undefined, undefined],
   ])('%s', (_, todayMs, lastSeenMs, expected) => {
     const past = lastSeenMs && { ...threeDays(), lastSeenMs };
     expect(lastSeenAt(CALENDAR, nowMs, todayMs, past)).toBe(expected);

@@ -58,9 +58,6 @@ async function read(
 describe('the doors are learned from the 28 days before today', () => {
   test.each<[string, Partial<Conventions>]>([
     ['by quarter', {}],
-    ['with local keys', { minuteKey: MINUTE_KEYS['local time'] }],
-    ['with keys in UTC', { minuteKey: MINUTE_KEYS['UTC without Z'] }],
-    ['with numbers as keys', { minuteKey: MINUTE_KEYS.seconds }],
     ['if quarters lag', { quarterFreshness: 'nightly' }],
   ])('%s', async (_, conventions) => {
     const { model, requests } = await read(conventions);
@@ -92,7 +89,6 @@ describe('the doors are learned from the 28 days before today', () => {
   test.each<[string, readonly string[], (of: readonly number[]) => readonly number[]]>([
     ['of which one cannot be parsed', ['minute'], (keys) => keys.with(9, NaN)],
     ['within quarter-hours', ['minute'], (keys) => keys.map((key) => key + 60)],
-    ['of other days', ['minute'], (keys) => keys.map((key) => key - 400 * 86_400)],
     ['of which half are within', [], (keys) => [...keys, ...keys.map((key) => key + 60)]],
     [
       'of which most are within',
@@ -157,7 +153,6 @@ describe('a library that counted nobody for days', () => {
         throw new ServiceError('unreachable', 'closed');
       },
     ],
-    ['a response by day', (response) => ({ ...response, aggregation: 'day' })],
     [
       'other keys',
       ({ rows, ...own }) => ({ ...own, rows: rows.map((row) => ({ ...row, key: 'x' })) }),

@@ -45,10 +45,8 @@ test.each<[string, Partial<BaselineReadings>, TotalSource | undefined]>([
   ['is read when they are answered by day', { recentBefore: response(40, 'day') }, BY_DAY],
   ['is read by minute', { source: BY_MINUTE, comparison: undefined }, BY_MINUTE],
   ['lacks some', compared(40, 39), undefined],
-  ['has more than came meanwhile', compared(40, 41), undefined],
   ['is compared with forced quarters', compared(40, 40, 'quarter'), undefined],
   ['lacks some of the last minutes, as today does', RECENT_ONLY, undefined],
-  ['has the last minutes, which today lacks', { ...RECENT_ONLY, ...compared(40, 41) }, VERIFIED],
 ])('a total that %s', (_, readings, source) => {
   expect(verifiedSource({ ...AGREEING, ...readings })).toEqual(source);
 });

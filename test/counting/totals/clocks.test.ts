@@ -137,22 +137,6 @@ describe('the clock of a device is ahead', () => {
 });
 
 describe('our clock is ahead of the service by', () => {
-  test.each([10, -10])('%i minutes, and every counter is exact', async (minutes) => {
-    const library = await BusyLibrary.polled({ startMs: local(18, 10) }, minutes * MINUTE_MS);
-    await library.minutes(130);
-    expect(library.violations()).toEqual([]);
-  });
-
-  test('10 minutes, and the people of the last minutes are inside', async () => {
-    const conventions = { minuteKey: MINUTE_KEYS['local time'] };
-    const library = await BusyLibrary.polled({ conventions }, 10 * MINUTE_MS);
-    for (let i = 0; i < 70; i++) {
-      await library.minutes(1);
-      const [entered = NaN, exited = NaN] = library.servedToday();
-      expect(library.metrics().occupancy).toBe(entered - exited);
-    }
-  });
-
   test.each([1, -5])(
     '%i hours: no counter is too high, each is exact once an hour, and a poll costs no more',
     async (hours) => {

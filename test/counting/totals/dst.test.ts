@@ -6,11 +6,7 @@ import { HOUR_MS, MINUTE_MS, StreamFixture } from '../fixture.ts';
 /** The change of the offset, in a zone with an hour, with half of one, and with one at midnight. */
 const NIGHTS: readonly [string, string, number][] = [
   ['back in Copenhagen', 'Europe/Copenhagen', Date.UTC(2026, 9, 25, 1)],
-  ['forward in Copenhagen', 'Europe/Copenhagen', Date.UTC(2026, 2, 29, 1)],
-  ['back in New York', 'America/New_York', Date.UTC(2026, 10, 1, 6)],
   ['back by half an hour on Lord Howe', 'Australia/Lord_Howe', Date.UTC(2026, 3, 4, 15)],
-  ['forward by half an hour on Lord Howe', 'Australia/Lord_Howe', Date.UTC(2026, 9, 3, 15, 30)],
-  ['back at midnight in Santiago', 'America/Santiago', Date.UTC(2026, 3, 5, 3)],
   ['forward at midnight in Santiago', 'America/Santiago', Date.UTC(2026, 8, 6, 4)],
 ];
 

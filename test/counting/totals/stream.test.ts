@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../../src/base/errors.ts';
 import type { PollNote } from '../../../src/counting/totals/state.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
+import { NOVEMBER } from '../../support/owner.ts';
 import { DAY_LAGS, forcedAbove, MINUTE_KEYS } from '../../support/simulated-people.ts';
 import { HOUR_MS, MINUTE_MS, RECONCILE, START_MS } from '../fixture.ts';
 import { polledPeople, StreamFixture } from '../fixture.ts';
@@ -72,14 +73,8 @@ describe('a stream', () => {
   });
 
   test.each<Partial<Conventions>>([
-    DAY_LAGS,
     { ...DAY_LAGS, quarterFreshness: 'nightly' },
-    { window: 'whole buckets' },
     forcedAbove(20),
-    { windowTime: 'server' },
-    { designator: 'ignored, read as local' },
-    { fromEdge: 'inclusive' },
-    { resolutionMs: 60_000 },
     { emptyBuckets: 'listed' },
   ])('is exact where the service is %j', async (conventions) => {
     const people = new StreamFixture({ conventions });
@@ -123,20 +118,6 @@ describe('a stream', () => {
     await people.polls(1);
     expect(people.today()).toEqual([7, 1]);
     expect(people.totals()).toEqual(people.served());
-  });
-
-  test('accepts today without rows dated before once keys can be parsed', async () => {
-    const people = new StreamFixture({ conventions: { windowTime: 'server' } });
-    people.record(START_MS - 20 * HOUR_MS, [9, 4], { arrivesMs: START_MS - HOUR_MS });
-    people.change((response) => ({
-      ...response,
-      rows: response.rows.map((row, i) => ({ ...row, key: `bucket ${i}` })),
-    }));
-    await people.poll();
-    expect(people.today()).toEqual([16, 5]);
-    people.change();
-    await people.polls(RECONCILE);
-    expect(people.today()).toEqual([7, 1]);
   });
 
   test('keeps the accepted values until a baseline verifies a recent window that doubled', async () => {
@@ -185,5 +166,31 @@ describe('minute keys', () => {
     }
     const key = expect.stringMatching(/^"2026-11-18 \d\d:\d\d/) as string;
     expect(notes).toEqual([{ kind: 'keys_off_clock', key, hours: 5.5 }]);
+  });
+});
+
+describe('the time of the scrape', () => {
+  test('decides which day it is', async () => {
+    const people = await polledPeople();
+    people.nowMs = Date.UTC(2026, 10, 19, 3) - 1;
+    expect(people.today()).toEqual([7, 1]);
+    people.nowMs += 1;
+    expect(people.today()).toEqual([undefined, undefined]);
+    expect(people.totals()).toEqual([47, 39]);
+    await people.poll();
+    expect(people.today()).toEqual([0, 0]);
+  });
+
+  test('decides which month it is: who comes after the last poll of a month is in no counter', async () => {
+    const people = new StreamFixture();
+    people.nowMs = NOVEMBER.endMs - 2 * MINUTE_MS;
+    await people.poll();
+    people.record(NOVEMBER.endMs - MINUTE_MS, [3, 0]);
+    people.nowMs = NOVEMBER.endMs;
+    // Three polls confirm an empty period.
+    await people.polls(2);
+    expect(people.totals()).toEqual([undefined, undefined]);
+    await people.polls(68);
+    expect(people.totals()).toEqual([0, 0]);
   });
 });
