@@ -227,6 +227,7 @@ describe('the people usually inside', () => {
   }
 
   test.each([
+    ['08:00', 0],
     ['10:00', 32],
     ['15:00', 64],
     ['23:00', 0],

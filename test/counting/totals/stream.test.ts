@@ -1,10 +1,9 @@
 /** One stream, poll by poll: totals, baselines, keys and the time of the scrape. */
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../../src/base/errors.ts';
-import type { PollNote } from '../../../src/counting/totals/state.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
 import { NOVEMBER } from '../../support/owner.ts';
-import { DAY_LAGS, forcedAbove, MINUTE_KEYS } from '../../support/simulated-people.ts';
+import { DAY_LAGS, forcedAbove } from '../../support/simulated-people.ts';
 import { HOUR_MS, MINUTE_MS, RECONCILE, START_MS } from '../fixture.ts';
 import { polledPeople, StreamFixture } from '../fixture.ts';
 
@@ -149,23 +148,6 @@ describe('minute keys', () => {
     expect(people.notes).toEqual([{ kind: 'keys_unreadable', key: '"bucket 0"' }]);
     await people.polls(2 * RECONCILE);
     expect(people.notes).toEqual([]);
-  });
-
-  test('that are hours off the clock are noted once, and change no counter', async () => {
-    const conventions = { minuteKey: MINUTE_KEYS['local time with a blank'] };
-    const timezone = 'Asia/Kolkata';
-    const people = new StreamFixture({ conventions, keyTimes: 'utc', timezone });
-    const notes: PollNote[] = [];
-    for (let minute = 0; minute < 2 * RECONCILE; minute += 1) {
-      if (minute % 3 === 0) {
-        people.record(people.nowMs + MINUTE_MS / 2, [1, 0]);
-      }
-      await people.polls(1);
-      notes.push(...people.notes);
-      expect(people.totals()).toEqual(people.served());
-    }
-    const key = expect.stringMatching(/^"2026-11-18 \d\d:\d\d/) as string;
-    expect(notes).toEqual([{ kind: 'keys_off_clock', key, hours: 5.5 }]);
   });
 });
 
