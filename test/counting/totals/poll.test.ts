@@ -1,12 +1,12 @@
 /** What follows from the last minutes, one condition at a time. */
 import { expect, test } from 'vitest';
-import { NOTHING_PENDING } from '../../../src/counting/totals/accept.ts';
 import type { Pending } from '../../../src/counting/totals/accept.ts';
 import { decide, pollStream } from '../../../src/counting/totals/poll.ts';
 import type { RecentAnswers } from '../../../src/counting/totals/poll.ts';
 import type { StreamState } from '../../../src/counting/totals/state.ts';
 import { queryFrom } from '../../support/responses.ts';
-import { HOUR_MS, polledPeople, StreamFixture } from '../fixture.ts';
+import { HOUR_MS, polledPeople } from '../fixture.ts';
+import type { StreamFixture } from '../fixture.ts';
 
 /** A response about the last minutes, after an accepted poll. */
 function recentOf(
@@ -33,20 +33,6 @@ test.each([
   const state = { ...people.state, recent: before };
   expect(decide(state, recentOf(people, sums), people.context()).result).toBe(result);
 });
-
-test.each<[string, Pending, string]>([
-  ['nothing is', NOTHING_PENDING, 'pending'],
-  ['a lower total is', { kind: 'lower', polls: 2, sinceMs: -HOUR_MS }, 'needs baseline'],
-  ['a higher one is', { kind: 'higher', polls: 2, sinceMs: -HOUR_MS }, 'pending'],
-])(
-  'a first total of 0 is read again after an hour: while %s pending',
-  async (_, pending, result) => {
-    const people = new StreamFixture({ records: [] });
-    await people.polls(3);
-    const state = { ...people.state, pending };
-    expect(decide(state, recentOf(people, [0, 0]), people.context()).result).toBe(result);
-  },
-);
 
 test('an implausible baseline after empty responses is not used until it is confirmed', async () => {
   const people = await polledPeople();
