@@ -318,13 +318,5 @@ describe('a customer that is polled by branch', () => {
     expect(people.metrics()).toMatchObject({ branches: [{ occupancy: 5 }], problems: [] });
     const kinds = customer.problemsAt(people.nowMs).map(({ kind }) => kind);
     expect(kinds).toEqual(['counts_delayed', 'over_capacity']);
-    // A new day. A record of the day before that comes late is in its history alone.
-    const lateMs = people.nowMs + MINUTE_MS;
-    people.record(people.nowMs - 3 * HOUR_MS, [1, 0], { arrivesMs: lateMs });
-    people.record(lateMs + MINUTE_MS / 2, [1, 0]);
-    await people.polls(2);
-    expect(await readWindows()).toEqual([true, false]);
-    await updatePast(customer, 'people', query, people.nowMs);
-    expect(await readWindows()).toEqual([false, true]);
   });
 });

@@ -270,19 +270,6 @@ describe('what is inside now', () => {
     ]);
   });
 
-  test('is compared with another capacity as soon as that is configured', () => {
-    const library = customer(['people'], { ...UNESTIMATED, capacity: 25 });
-    poll(library, 480, MINUTES);
-    const nowMs = TODAY.startMs + 480 * MINUTE_MS;
-    expect(library.metricsAt(nowMs).problems).toHaveLength(1);
-    library.setDescription({ ...UNESTIMATED, capacity: 26 });
-    expect(library.metricsAt(nowMs).problems).toEqual([]);
-    // Nor are all branches together.
-    const branches = { configured: {}, others: UNESTIMATED };
-    library.setDescription({ ...UNESTIMATED, capacity: 25, branches });
-    expect(library.metricsAt(nowMs).problems).toEqual([]);
-  });
-
   test('is compared with the capacity by the estimate, where there is one', () => {
     const library = customer(['people'], { ...ESTIMATED, capacity: 25 });
     poll(library, 480, MINUTES);

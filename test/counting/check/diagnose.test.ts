@@ -82,7 +82,6 @@ test.each<[string, Partial<Conventions>, readonly number[], Partial<StreamDiagno
 
 test.each<[string, Partial<Conventions>, Partial<StreamDiagnosis>]>([
   ['by half an hour', listed(40), { day: { agrees: true }, isMinuteForced: false }],
-  ['not without minutes', listed(20), { day: UNKNOWN, isMinuteForced: true }],
 ])('if the day is forced into days, they are compared %s', async (_, conventions, expected) => {
   expect((await diagnose(conventions, MORNING)).diagnosis).toMatchObject(expected);
 });
@@ -92,24 +91,6 @@ test.each([2, 13])('a newest minute %d days ago is found', async (days) => {
   const { diagnosis } = await diagnose({ minuteKey: MINUTE_KEYS.seconds }, agoMs);
   expect(diagnosis.lastSeenMs).toBe(NOW_MS - days * DAY_MS);
   expect(diagnosis.key).toBe((NOW_MS - days * DAY_MS) / 1000);
-});
-
-test.each([
-  ['today, without a request for older ones', MORNING, false],
-  ['five days ago', [5 * DAY_MS], true],
-])('a newest minute is unknown if keys are no times %s', async (_, agoMs, looksBack) => {
-  const records = agoMs.map((ms) => [ms, [1, 0]] as const);
-  const people = new StreamFixture({ startMs: NOW_MS, records });
-  people.change((response) => ({
-    ...response,
-    rows: response.rows.map((row) => ({ ...row, key: 'x' })),
-  }));
-  const requests: Requested[] = [];
-  const query = queryFrom((question) => people.respond(question), requests);
-  const { key, lastSeenMs } = await diagnoseStream(people.context(), query);
-  expect([key, lastSeenMs]).toEqual(['x', undefined]);
-  const isOlder = requests.some(({ from }) => Date.parse(from) < NOW_MS - 13 * DAY_MS);
-  expect(isOlder).toBe(looksBack);
 });
 
 test('a newest minute three days ago is unknown if the service forces all minutes', async () => {

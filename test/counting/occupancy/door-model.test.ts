@@ -97,13 +97,6 @@ describe('a building is empty at night', () => {
 
 describe('the ratio', () => {
   test.each([
-    [2, false],
-    [3, true],
-  ])('of %i days is learned: %s', (days, isLearned) => {
-    expect(learnDoors(daysOf(repeat(days)), 0).learnedLogRatio !== undefined).toBe(isLearned);
-  });
-
-  test.each([
     [2, 4, true],
     [2, 5, false],
   ])('is exact if entries equal exits on %i of %i days: %s', (exact, days, isExact) => {

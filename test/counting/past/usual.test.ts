@@ -31,14 +31,6 @@ describe('the usual counts of a span', () => {
     expect(entriesBetween(past, '10:00', '12:00')).toBeCloseTo(8 * expected, 9);
   });
 
-  test.each([
-    [6, 0],
-    [7, 4],
-    [13, 4],
-  ])('of a library known for %i days are %i', (days, expected) => {
-    expect(entriesBetween(pastOf({ days }), '10:00', '10:15')).toBe(expected);
-  });
-
   test('leave out what is closed on that day', () => {
     const past = pastOf({ openingHours: 'Mo-Su 10:00-12:00,13:00-20:00' });
     expect(entriesBetween(past, '09:00', '10:00')).toBe(0);
