@@ -23,7 +23,7 @@ import { checkClocks } from '../../src/service/server-clock.ts';
 import type { Conventions } from '../../src/simulator/conventions.ts';
 import { NOVEMBER, NOW_MS, OWNER } from '../support/owner.ts';
 import { customerNamed } from '../support/polled.ts';
-import { queryFrom, responseOf } from '../support/responses.ts';
+import { queryFrom } from '../support/responses.ts';
 import type { Requested, Respond } from '../support/responses.ts';
 import { fittingKeyTimes, SimulatedPeople } from '../support/simulated-people.ts';
 
@@ -32,8 +32,6 @@ export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 /** A Wednesday, 11:00 in Copenhagen. */
 export const START_MS = NOW_MS;
-/** The polls of a stream in a reconcile interval. */
-export const RECONCILE = 60;
 
 /** What fixtures of streams and of breakdowns share: time, requests and restarts. */
 export abstract class PollFixture {
@@ -130,8 +128,6 @@ export interface StreamOptions {
   readonly startMs?: number | undefined;
   readonly timezone?: string;
   readonly stream?: MinuteStream;
-  /** Default: what fits the conventions. */
-  readonly keyTimes?: KeyTimes;
   /** People of the days before, one record each. */
   readonly records?: readonly (readonly [agoMs: number, counts: readonly number[]])[];
 }
@@ -151,8 +147,7 @@ export class StreamFixture extends PollFixture {
   override respond: Respond = (question) => this.service.respond(question, this.nowMs);
 
   constructor({ conventions, records = RECORDS, stream = 'people', ...when }: StreamOptions = {}) {
-    const { keyTimes = fittingKeyTimes(conventions?.minuteKey) } = when;
-    super(stream, when.startMs, when.timezone, keyTimes);
+    super(stream, when.startMs, when.timezone, fittingKeyTimes(conventions?.minuteKey));
     this.stream = stream;
     this.service = new SimulatedPeople(conventions, { timezone: this.customer.calendar.zone.name });
     records.forEach(([agoMs, counts]) => this.record(this.nowMs - agoMs, counts));
@@ -215,13 +210,6 @@ export class StreamFixture extends PollFixture {
     const { counters } = this.metrics();
     return COUNTERS[this.stream].map((counter) => counters[counter]?.[value]);
   }
-}
-
-/** Logins whose total is what a test says, by aggregation, with keys that cannot be parsed. */
-export function loginsOf(total: (aggregation: string) => number, startMs?: number): StreamFixture {
-  const logins = new StreamFixture({ stream: 'logins', records: [], startMs });
-  logins.respond = ({ aggregation }) => responseOf({ x: [total(aggregation)] }, aggregation);
-  return logins;
 }
 
 /** Returns people that were polled once. */

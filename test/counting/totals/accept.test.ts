@@ -2,8 +2,9 @@
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../../src/base/errors.ts';
 import { NOVEMBER } from '../../support/owner.ts';
+import { responseOf } from '../../support/responses.ts';
 import { DAY_LAGS } from '../../support/simulated-people.ts';
-import { DAY_MS, HOUR_MS, loginsOf, MINUTE_MS, polledPeople, START_MS } from '../fixture.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, polledPeople, START_MS } from '../fixture.ts';
 import { StreamFixture } from '../fixture.ts';
 import type { StreamOptions } from '../fixture.ts';
 
@@ -115,12 +116,13 @@ async function exportedAfter(
   { startMs, everyMs = MINUTE_MS, restarts = false }: Polls = {},
 ): Promise<string> {
   let total = '';
-  const logins = loginsOf(() => {
+  const logins = new StreamFixture({ stream: 'logins', records: [], startMs });
+  logins.respond = ({ aggregation }) => {
     if (total === 'x') {
       throw new ServiceError('unreachable', 'the service is away');
     }
-    return Number(total);
-  }, startMs);
+    return responseOf({ x: [Number(total)] }, aggregation);
+  };
   const exported: unknown[] = [];
   for (total of totals.split(' ')) {
     await logins.poll();

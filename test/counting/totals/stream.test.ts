@@ -4,7 +4,7 @@ import { ServiceError } from '../../../src/base/errors.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
 import { NOVEMBER } from '../../support/owner.ts';
 import { DAY_LAGS, forcedAbove } from '../../support/simulated-people.ts';
-import { HOUR_MS, MINUTE_MS, RECONCILE, START_MS } from '../fixture.ts';
+import { HOUR_MS, MINUTE_MS, START_MS } from '../fixture.ts';
 import { polledPeople, StreamFixture } from '../fixture.ts';
 
 function lastSeenMs(people: StreamFixture): number | undefined {
@@ -37,7 +37,7 @@ describe('a stream', () => {
     expect(people.requests).toMatchObject([{ aggregation: 'minute' }]);
     expect(lastSeenMs(people)).toBe(START_MS);
     people.record(START_MS - 30 * HOUR_MS, [9, 9], { arrivesMs: people.nowMs + 1000 });
-    await people.polls(RECONCILE - 2);
+    await people.polls(58);
     expect(people.totals()).toEqual([54, 40]);
     await people.polls(1);
     expect(people.totals()).toEqual([63, 49]);
@@ -133,7 +133,7 @@ describe('minute keys', () => {
     expect(people.metrics().occupancy).toBeUndefined();
     expect(lastSeenMs(people)).toBeUndefined();
     expect(people.notes).toEqual([{ kind: 'keys_unreadable', key: '"bucket 0"' }]);
-    await people.polls(2 * RECONCILE);
+    await people.polls(120);
     expect(people.notes).toEqual([]);
   });
 });
