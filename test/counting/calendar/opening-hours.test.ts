@@ -166,8 +166,7 @@ test('Date and the console are unchanged after a mistake', () => {
   vi.restoreAllMocks();
 });
 
-/** test/config has those of public holidays. */
-test.each([
+test.each<[string, string, ...(string | undefined)[]]>([
   [
     '08:00-20:00.',
     "invalid syntax: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00",
@@ -180,6 +179,12 @@ test.each([
     // In 2035: Easter is on 25 March.
     '08:00-20:00; easter -85 days off',
     'invalid syntax at character 29: The movable day easter plus -85 days is not in the year of the movable day anymore',
+  ],
+  ['PH off', 'PH needs the key holidays, as in holidays: dk', undefined],
+  [
+    'PH off',
+    'gb has no public holidays of its own: set holidays to one of gb-eng, gb-nir, gb-sct, gb-wls',
+    'gb',
   ],
   ['SH off', 'school holidays (SH) are not supported: write the dates'],
   ['"a" 10:00+ "b"', 'open ends are not supported: write the closing time, as in 10:00-18:00'],
@@ -203,8 +208,9 @@ test.each([
   ],
   ['Mo-Fr 08:00-12:00 13:00-17:00', 'ambiguous: write it as Mo-Fr 08:00-12:00,13:00-17:00'],
   ['Mo '.repeat(400), 'expected at most 1000 characters, got 1200'],
-])('a mistake in %j is explained: %s', (text, message) => {
-  expect(() => parseOpeningHours(text, 'dk')).toThrow(new Error(message));
+])('a mistake in %j is explained: %s', (text, message, ...holidays) => {
+  const [region] = holidays.length > 0 ? holidays : ['dk'];
+  expect(() => parseOpeningHours(text, region)).toThrow(new Error(message));
 });
 
 test.each([
