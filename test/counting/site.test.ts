@@ -283,18 +283,3 @@ describe('what is inside now', () => {
     expect(kinds()).not.toContain('over_capacity');
   });
 });
-
-test('entries of the last hour are those of whole minutes, also of the day before', () => {
-  const library = customer();
-  const NIGHT = { 1425: [6, 0], 1439: [0, 3] };
-  function enteredHour(minute: number, minutes: Minutes): number | undefined {
-    poll(library, minute, minutes);
-    return library.metricsAt(TODAY.startMs + minute * MINUTE_MS).enteredHour;
-  }
-  expect(enteredHour(30, { 5: [2, 0] })).toBeUndefined();
-  expect(enteredHour(65, { 4: [1, 0], 5: [2, 0], 60: [0, 9], 65: [4, 0] })).toBe(2);
-  library.pastRead('people', historyBefore(TODAY, NIGHT));
-  expect(enteredHour(30, { 5: [2, 0] })).toBe(8);
-  // 8 of the 15 minutes that have 6: 3.2.
-  expect(enteredHour(52, {})).toBe(3);
-});

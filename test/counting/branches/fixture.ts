@@ -21,7 +21,7 @@ import type { PastDay } from '../../../src/counting/occupancy/door-model.ts';
 import { daysBefore, pastDays } from '../../../src/counting/past/past.ts';
 import { grandTotal, plus } from '../../../src/counting/rows/counts.ts';
 import { DayCounter, lastSeenIn } from '../../../src/counting/rows/day-counts.ts';
-import type { CountsToday } from '../../../src/counting/rows/day-counts.ts';
+import type { CountsToday, DayCounts } from '../../../src/counting/rows/day-counts.ts';
 import type { Query } from '../../../src/counting/rows/window-reader.ts';
 import { CALENDAR, NOW_MS } from '../../support/owner.ts';
 import { queryFrom, responseOf } from '../../support/responses.ts';
@@ -90,10 +90,7 @@ export class BranchFixture {
         minutes.add(atMs, counts);
       }
     });
-    const [counts] = minutes.days();
-    if (counts === undefined) {
-      throw new Error('no day');
-    }
+    const [counts] = minutes.days() as [DayCounts];
     const [atMs, endMs] = [this.nowMs, this.nowMs];
     const today = { counts, atMs, endMs, lastSeenMs: lastSeenIn(counts, endMs) };
     return { today, past: this.#past.days };
@@ -164,13 +161,6 @@ export class BranchFixture {
   /** Returns today's entries and exits of a key; undefined while they are unknown. */
   sumsToday(key: string): readonly number[] | undefined {
     return this.today(key)?.counts.counts.map(grandTotal);
-  }
-
-  /** Returns the entries and exits of a key between two instants that have arrived. */
-  countedBetween(key: string, fromMs: number, toMs: number): readonly number[] {
-    return this.#known()
-      .filter((one) => one.key === key && one.atMs >= fromMs && one.atMs < toMs)
-      .reduce<readonly number[]>((sums, { counts }) => plus(sums, counts), [0, 0]);
   }
 
   /** Returns today's sums at the ends of windows by key, each window once that has counts. */

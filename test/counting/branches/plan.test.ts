@@ -1,4 +1,3 @@
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
 import { ServiceError } from '../../../src/base/errors.ts';
@@ -9,7 +8,7 @@ import {
   plan,
   update,
 } from '../../../src/counting/branches/plan.ts';
-import { countedKeys, pastOf } from '../../../src/counting/branches/sites.ts';
+import { countedKeys } from '../../../src/counting/branches/sites.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
 import { countInMinute } from '../../../src/counting/rows/day-counts.ts';
@@ -297,58 +296,4 @@ test.each([
   await branches.pollUntil(at(10, 35));
   expect(branches.requests).toHaveLength(2);
   expect(branches.sumsToday(SOUTH)).toEqual([4, 0]);
-});
-
-test('sums are those of the service and past days those of a process without faults, whatever came late, failed or was restarted', async () => {
-  const record = fc.record({
-    key: fc.constantFrom(NORTH, SOUTH, '103'),
-    minute: fc.integer({ min: 0, max: 600 }),
-    counts: fc.tuple(fc.nat(5), fc.nat(5)),
-    lateMinutes: fc.oneof(fc.constant(0), fc.nat(3), fc.nat(400)),
-  });
-  const keys = [NORTH, SOUTH, '103'];
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(record, { minLength: 1, maxLength: 60 }),
-      fc.integer({ min: 7, max: 40 }),
-      fc.infiniteStream(fc.nat(99)),
-      async (records, everyMinutes, draws) => {
-        const branches = new BranchFixture(at(9));
-        const prompt = new BranchFixture(at(9));
-        for (const { key, minute, counts, lateMinutes } of records) {
-          branches.record(key, at(9, minute), counts, lateMinutes * MINUTE_MS);
-          prompt.record(key, at(9, minute), counts);
-        }
-        let wasEmpty = false;
-        branches.change = (response) => {
-          const draw = draws.next().value;
-          if (draw < 20) {
-            throw new ServiceError('server', '500');
-          }
-          wasEmpty = draw < 25 && !wasEmpty;
-          return wasEmpty ? { ...response, rows: [] } : response;
-        };
-        while (branches.nowMs < at(26)) {
-          await branches.pollUntil(branches.nowMs + everyMinutes * MINUTE_MS, DAY_MS);
-          const { day, nowMs } = branches;
-          for (const key of branches.today(NORTH) ? keys : []) {
-            const expected = branches.countedBetween(key, day.startMs, nowMs);
-            expect(branches.sumsToday(key)).toEqual(expected);
-          }
-        }
-        branches.change = (response) => response;
-        for (const fixture of [branches, prompt]) {
-          await fixture.pollUntil(at(29), everyMinutes * MINUTE_MS);
-        }
-        for (const key of keys) {
-          const [past, expected] = [branches, prompt].map(({ state, calendar }) => ({
-            ...pastOf(state, calendar, key),
-            comparison: undefined,
-          }));
-          expect(past).toEqual(expected);
-        }
-      },
-    ),
-    { numRuns: 5 },
-  );
 });

@@ -75,6 +75,8 @@ test.each<[string, number, number, number, boolean]>([
   ['as many', 100, 100, 0, true],
   ['more than twice as many', 201, 100, 0, true],
   ['twice as many', 200, 100, 0, false],
+  ['twice as few', 38, 19, 0, true],
+  ['fewer by a tenth', 90, 100, 0, true],
   ['fewer', 89, 100, 0, false],
 ])(
   'a finer total of %s replaces the coarser one: %i of %i',
