@@ -55,7 +55,7 @@ test.each(Array.from({ length: 12 }, (_, i) => i + 1))(
     const conventions = readable(drawConventions(random));
     const timezone = pick(random, ZONES);
     const opening = pick(random, [ALWAYS_OPEN, OFFICE_HOURS]);
-    const visitsPerDay = pick(random, [3, 60, 400]);
+    const visitsPerDay = pick(random, [3, 60, 200]);
     const hasQuietNights = opening === OFFICE_HOURS;
     const quietHours = hasQuietNights ? 0.15 : 0.5;
     const library = { timezone, opening, visitsPerDay, quietHours };
