@@ -166,11 +166,11 @@ test('Date and the console are unchanged after a mistake', () => {
   vi.restoreAllMocks();
 });
 
+const INVALID = "invalid syntax: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00";
+
 test.each<[string, string, ...(string | undefined)[]]>([
-  [
-    '08:00-20:00.',
-    "invalid syntax: expected OpenStreetMap's, as in Mo-Fr 08:00-20:00; Sa 10:00-16:00",
-  ],
+  ['', INVALID],
+  ['08:00-20:00.', INVALID],
   [
     'Mo-Fr 25:00-30:00',
     'invalid syntax at character 11: Time range starts outside of the current day',
