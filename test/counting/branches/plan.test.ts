@@ -140,6 +140,17 @@ describe('today', () => {
       [at(10), at(10)],
     ]);
   });
+
+  test('does not take the last minute of the customer for a branch that counted before', async () => {
+    const branches = new BranchFixture(at(10));
+    await branches.poll();
+    branches.record(NORTH, at(10, 7), [1, 0]);
+    branches.record(SOUTH, at(10, 55), [1, 0]);
+    branches.nowMs = at(10, 56);
+    await branches.poll();
+    const seen = [NORTH, SOUTH].map((key) => branches.today(key)?.lastSeenMs);
+    expect(seen).toEqual([at(10), at(10, 55)]);
+  });
 });
 
 describe('late records', () => {
@@ -169,6 +180,19 @@ describe('late records', () => {
     expect(branches.pastTotals(NORTH).at(-2)).toEqual([33, 15]);
     // The four of the quarter-hours in which it counted anybody.
     expect(branches.requests).toHaveLength(4);
+  });
+
+  test('of a day that is over replace what is known of it as a whole', async () => {
+    const branches = await morning();
+    await branches.pollUntil(at(5) + DAY_MS, HOUR_MS);
+    branches.record(NORTH, at(10, 50), [3, 0], 20 * HOUR_MS);
+    branches.nowMs = at(7) + DAY_MS;
+    await branches.poll(2);
+    expect(isPastKnown(branches.state)).toBe(false);
+    expect(branches.pastTotals(NORTH).at(-1)).toEqual([30, 15]);
+    await branches.poll();
+    expect(isPastKnown(branches.state)).toBe(true);
+    expect(branches.pastTotals(NORTH).at(-1)).toEqual([33, 15]);
   });
 });
 

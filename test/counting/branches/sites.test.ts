@@ -102,6 +102,16 @@ describe('the branches', () => {
     expect(restarted.keys).toEqual([NORTH]);
   });
 
+  test('keep their windows when others are restored later', async () => {
+    const branches = new SitesFixture();
+    branches.record(NORTH, at(10, 3), [1, 0]);
+    branches.count();
+    await branches.read();
+    branches.sites.restore({ ...NO_BRANCHES, keys: [SOUTH] });
+    expect(branches.sites.state.keys).toEqual([NORTH]);
+    expect(branches.sites.plan()).toBeUndefined();
+  });
+
   test.each([
     ['go', {}, [SOUTH]],
     ['stay if they are configured', { [NORTH]: OTHERS }, [NORTH, SOUTH]],

@@ -5,7 +5,11 @@ import { HOUR_MS, MINUTE_MS, StreamFixture } from '../fixture.ts';
 /** Keys in local time name the hour that occurs twice by one name. */
 test.each([
   ['back in Copenhagen', 'Europe/Copenhagen', Date.UTC(2026, 9, 25, 1)],
+  ['forward in Copenhagen', 'Europe/Copenhagen', Date.UTC(2026, 2, 29, 1)],
+  ['back in New York', 'America/New_York', Date.UTC(2026, 10, 1, 6)],
   ['back by half an hour on Lord Howe', 'Australia/Lord_Howe', Date.UTC(2026, 3, 4, 15)],
+  ['forward by half an hour on Lord Howe', 'Australia/Lord_Howe', Date.UTC(2026, 9, 3, 15, 30)],
+  ['back at midnight in Santiago', 'America/Santiago', Date.UTC(2026, 3, 5, 3)],
   ['forward at midnight in Santiago', 'America/Santiago', Date.UTC(2026, 8, 6, 4)],
 ])('a night in which clocks go %s loses and doubles nobody', async (_, timezone, changeMs) => {
   const startMs = changeMs - 6 * HOUR_MS;

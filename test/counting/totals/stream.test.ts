@@ -160,4 +160,19 @@ describe('the time of the scrape', () => {
     await people.polls(68);
     expect(people.totals()).toEqual([0, 0]);
   });
+
+  test('after the end of a month is of the new one, also after a baseline that began in the old one', async () => {
+    const people = new StreamFixture({ startMs: NOVEMBER.endMs - 2 * MINUTE_MS });
+    people.record(NOVEMBER.endMs + MINUTE_MS, [3, 0]);
+    await people.poll();
+    people.nowMs = NOVEMBER.endMs - 1000;
+    people.change((response) =>
+      people.requests.length === 1 ? { ...response, aggregation: 'quarter' } : response,
+    );
+    await people.poll(2000);
+    people.change();
+    people.nowMs += MINUTE_MS;
+    await people.poll();
+    expect(people.totals()).toEqual([3, 0]);
+  });
 });
