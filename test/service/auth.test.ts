@@ -1,10 +1,12 @@
 /** The life of a token, and of refused credentials, under a virtual clock. */
 import { describe, expect, test } from 'vitest';
+import { ServiceError } from '../../src/base/errors.ts';
 import { Secret } from '../../src/base/secret.ts';
 import type { ExchangeResponse } from '../../src/service/transport.ts';
 import { settle } from '../support/virtual-clock.ts';
-import { tokenBody } from '../support/scripted-server.ts';
+import { inTurn, tokenBody } from '../support/scripted-server.ts';
 import { failureOf, never, QUERY, reply, ROWS, SECRET, startInMemory } from './support/harness.ts';
+import type { Reply } from './support/harness.ts';
 
 const MINUTE_MS = 60_000;
 const REFUSAL = reply(400, { error: 'invalid_client' });
@@ -23,9 +25,11 @@ function startTokens(expiresIn: unknown = 3600) {
     used = bearer?.reveal();
     return ROWS();
   };
+  /** Requests of the token endpoint. */
   function requests(): readonly string[] {
     return harness.requests.filter((request) => request.startsWith('token'));
   }
+  /** The token that a query is sent with. */
   async function use(signal = never()): Promise<string | undefined> {
     await client.query(QUERY, signal);
     return used;
@@ -76,20 +80,42 @@ describe('a token', () => {
     expect((await failureOf(use())).reason).toBe('server');
   });
 
-  test('is replaced ever more rarely while the service refuses data', async () => {
-    const { clock, server, requests, use } = startTokens(1e6);
-    await use();
-    server.data = reply(403, {});
-    const renewedMinutes: number[] = [];
-    for (let minute = 1; minute < 140; minute += 1) {
-      const before = requests().length;
-      await clock.advance(MINUTE_MS);
-      await failureOf(use());
-      await settle();
-      renewedMinutes.push(...(requests().length > before ? [minute] : []));
-    }
-    expect(renewedMinutes).toEqual([5, 15, 35, 75, 135]);
-  });
+  const PAGE = reply(200, 'sign in', { contentType: 'text/html' });
+
+  test.for<[string, Reply, readonly number[]]>([
+    ['403', reply(403, {}), [5, 15, 35, 75, 135]],
+    ['500', reply(500, {}), [5, 15, 35, 75, 135]],
+    ['200 and a page', PAGE, [5, 15, 35, 75, 135]],
+    ['429', reply(429, {}), []],
+    ['no response', () => Promise.reject(new ServiceError('unreachable', 'gone')), []],
+  ])(
+    'is replaced ever more rarely while the service fails with %s',
+    async ([, failure, minutes]) => {
+      const { clock, server, requests, use } = startTokens(1e6);
+      const good: Reply = server.data;
+      await use();
+      server.data = failure;
+      const renewedMinutes: number[] = [];
+      for (let minute = 1; minute < 140; minute += 1) {
+        const before = requests().length;
+        await clock.advance(MINUTE_MS);
+        await failureOf(use());
+        await settle();
+        renewedMinutes.push(...(requests().length > before ? [minute] : []));
+      }
+      expect(renewedMinutes).toEqual(minutes);
+      // The pauses start over.
+      server.data = good;
+      expect(await use()).toBe(`token-${minutes.length + 1}`);
+      server.data = failure;
+      await clock.advance(5 * MINUTE_MS);
+      for (const count of [0, 0, minutes.length === 0 ? 0 : 1]) {
+        await failureOf(use());
+        await settle();
+        expect(requests()).toHaveLength(1 + minutes.length + count);
+      }
+    },
+  );
 
   test('still arrives for the other callers when one of them aborts', async () => {
     const { server, requests, use } = startTokens();
@@ -112,6 +138,7 @@ describe('refused credentials', () => {
     [400, 'invalid_client'],
     [401, 'unauthorized_client'],
     [404, 'unsupported_grant_type'],
+    [429, 'invalid_client'],
     [200, 'other', 'unknown client'],
     [401, 'other', `no client ${SECRET}`],
     [401, 'no reason given', 1],
@@ -161,7 +188,7 @@ describe('refused credentials', () => {
   });
 
   test('are sent again after one minute, then two, four, eight, fifteen', async () => {
-    const { clock, server, requests, use } = startTokens();
+    const { clock, server, harness, requests, use } = startTokens();
     server.token = REFUSAL;
     const requestedMinutes: number[] = [];
     for (let minute = 0; minute < 62; minute += 1) {
@@ -173,6 +200,16 @@ describe('refused credentials', () => {
       await clock.advance(MINUTE_MS);
     }
     expect(requestedMinutes).toEqual([0, 1, 3, 7, 15, 30, 45, 60]);
+    // Accepted for a minute, they are sent again after one minute.
+    server.token = inTurn(() => granted('token-9', 60), REFUSAL);
+    await clock.advance(15 * MINUTE_MS);
+    expect(await use()).toBe('token-9');
+    for (const count of [10, 11]) {
+      await clock.advance(MINUTE_MS);
+      await failureOf(use());
+      expect(requests()).toHaveLength(count);
+    }
+    expect(harness.credentials).toEqual([false, true, false]);
   });
 
   test('at a renewal leave the old token valid to its end', async () => {
@@ -184,5 +221,7 @@ describe('refused credentials', () => {
     await settle();
     expect(harness.credentials).toEqual([true, false]);
     expect(await use()).toBe('token-1');
+    await clock.advance(10 * MINUTE_MS);
+    expect((await failureOf(use())).reason).toBe('auth');
   });
 });
