@@ -1,6 +1,7 @@
 /** The simulator over HTTP. */
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../src/base/clock.ts';
+import { UsageError } from '../../src/base/errors.ts';
 import { seededRandom } from '../../src/base/random.ts';
 import { createFaults } from '../../src/simulator/faults.ts';
 import type { Faults } from '../../src/simulator/faults.ts';
@@ -91,3 +92,10 @@ test.each([
   const init = body === undefined ? { method } : { method, body };
   expect((await fetch(`${simulator.url}/simulator/${path}`, init)).status).toBe(status);
 });
+
+test.each(['0.0.0.0:0', 'example.org:80', ':10096', '127.0.0.1'])(
+  'refuses to listen on %s',
+  async (listenAddress) => {
+    await expect(start({ listenAddress })).rejects.toThrow(UsageError);
+  },
+);
