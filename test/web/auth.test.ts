@@ -31,7 +31,7 @@ function authOf(
   return { auth, login, rules, compared };
 }
 
-test.each(['/-/reload', '/-/healthy/', '/-/healthy/../../metrics', '//-/healthy'])(
+test.each(['/', '/-/reload', '/-/healthy/', '/-/healthy/../../metrics', '//-/healthy'])(
   'without a password no method reaches %s',
   async (path) => {
     const { url } = await protectedServer({ users: USERS });
@@ -45,6 +45,7 @@ test.each(['/-/reload', '/-/healthy/', '/-/healthy/../../metrics', '//-/healthy'
 
 describe('credentials', () => {
   test.each([
+    ['a wrong password', basic('prometheus', 'x')],
     ['a property of every object', basic('__proto__', PASSWORD)],
     ['the hash', basic('prometheus', USERS.get('prometheus')?.reveal() ?? '')],
     ['no colon', `Basic ${Buffer.from('prometheus').toString('base64')}`],
