@@ -83,6 +83,8 @@ export function outcomeOf(
         }
       },
     );
+    // A program may end before it has read its input.
+    child.stdin?.on('error', () => {});
     child.stdin?.end(input);
   });
 }
