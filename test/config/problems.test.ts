@@ -94,6 +94,7 @@ test.each<Case>([
   ['service', 'scope: ${UNSET}', '4:10: service.scope: environment variable UNSET is not set; write $${ for a literal ${'],
   ['service', 'ca_file: ${CREDENTIALS_DIRECTORY}/ca', '4:12: service.ca_file: environment variable CREDENTIALS_DIRECTORY is not set; systemd gave this process no credentials'],
   ['service', 'scope: ${UNSET', '4:10: service.scope: expected ${NAME}; write $${ for a literal ${'],
+  ['customer', 'labels: { "${UNSET}": x }', ['9:15: customers[0].labels: environment variable UNSET is not set; write $${ for a literal ${', '9:15: customers[0].labels: expected a label name of letters, digits and _, not reserved (customer, branch, name, timezone, job, instance, __…), got another key']],
   ['customer', 'capacity: ${SECRET}', '9:15: customers[0].capacity: expected an integer from 1 to 1000000, got another value'],
   ['customer', 'timezone2: ${SECRET}', '9:5: customers[0]: unknown key, did you mean timezone?'],
   ['customer', 'labels: { "${SECRET}": x }', '9:15: customers[0].labels: expected a label name of letters, digits and _, not reserved (customer, branch, name, timezone, job, instance, __…), got another key'],

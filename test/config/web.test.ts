@@ -119,6 +119,12 @@ describe('while the server runs', () => {
     expect(first).toBe(`web.yaml:${place}: cannot change while running: restart the exporter`);
   });
 
+  test('an invalid file is not compared with what runs', async () => {
+    const next = TLS.replace('server.pem', 'gone.pem');
+    const problems = await problemsIn(load(next, (await load(plain)).config));
+    expect(problems).toBe('web.yaml:2:14: tls_server_config.cert_file: gone.pem does not exist');
+  });
+
   test('users and the version of TLS can change', async () => {
     const { config } = await load(`${TLS}${plain}`);
     const next = `${TLS}  min_version: TLS13\n${plain.replace('a:', 'b:')}`;

@@ -6,7 +6,6 @@ import type { Page, PageQuery, RawRecord } from '../../src/base/model.ts';
 import { INITIAL_BREAKDOWN } from '../../src/counting/breakdowns/poll-breakdown.ts';
 import { createPast, daysBefore } from '../../src/counting/past/past.ts';
 import { DayCounter } from '../../src/counting/rows/day-counts.ts';
-import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
 import { CALENDAR, NOVEMBER, NOW_MS } from '../support/owner.ts';
 import { customerNamed } from '../support/polled.ts';
 
@@ -52,18 +51,26 @@ class PolledDevices {
     return this;
   }
 
-  /** Takes people of the customer: how many entered at each instant. */
-  count(entered: readonly (readonly [atMs: number, people: number])[]): void {
+  /** Takes people of the customer: how many entered at each instant. Today or the past may be unknown. */
+  count(
+    entered: readonly (readonly [atMs: number, people: number])[],
+    unknown?: 'today' | 'past',
+  ): void {
     const past = daysBefore(CALENDAR, TODAY);
     const counter = new DayCounter(CALENDAR, [...past, TODAY], 'people');
     entered.forEach(([atMs, people]) => counter.add(atMs, [people, 0]));
     const days = counter.days();
-    const [counts] = days.slice(-1) as [DayCounts];
+    const [counts] = days.slice(-1);
+    if (counts === undefined) {
+      throw new Error('no day');
+    }
     const { days: people } = this.customer.streamOf('people');
-    const atMs = this.nowMs;
-    const minutes = { counts, atMs, endMs: atMs, lastSeenMs: undefined };
-    people.counted({ day: TODAY, atMs, minutes });
-    people.pastRead(createPast(CALENDAR, TODAY, days.slice(0, -1)));
+    const [atMs, endMs] = [this.nowMs, this.nowMs];
+    const minutes = { counts, atMs, endMs, lastSeenMs: undefined };
+    people.counted({ day: TODAY, atMs, minutes: unknown === 'today' ? undefined : minutes });
+    if (unknown !== 'past') {
+      people.pastRead(createPast(CALENDAR, TODAY, days.slice(0, -1)));
+    }
   }
 
   /** Requests records if they are due. */
@@ -116,6 +123,7 @@ describe('records', () => {
 
   test.each([
     ['the newest of a device wins', ['2026-11-18T09:00:00Z', '2026-11-18T08:00:00Z'], '101'],
+    ['also if times are the same', ['2026-11-18T09:00:00Z', '2026-11-18T09:00:00Z'], '102'],
     ['or the first one is', [null, '2026-11-18T08:00:00Z'], '102'],
   ])('%s', async (_, [first = null, second = null], branch) => {
     polled.poll({ 301: 1 });
@@ -219,6 +227,12 @@ describe('a request', () => {
     expect(await polled.readAfter(0)).toEqual(['11-17T19:15', '11-17T23:01']);
   });
 
+  test.each(['today', 'past'] as const)('is for a day while %s is unknown', async (unknown) => {
+    polled.poll({ 301: 1 });
+    polled.count([], unknown);
+    expect(await polled.readAfter(0)).toEqual(['11-17T11:01', undefined]);
+  });
+
   test('has a quarter-hour at least, and four weeks at most', async () => {
     polled.nowMs -= MINUTE_MS;
     polled.poll({ 301: 1 });
@@ -255,6 +269,29 @@ describe('a request', () => {
     ]);
     expect(polled.places).toEqual({ 301: ['101', '201'] });
   });
+
+  test('is for as many records after another failure', async () => {
+    polled.poll({ 301: 1 });
+    polled.page = new ServiceError('server', 'status 503', { status: 503 });
+    await expect(polled.read()).rejects.toThrow('status 503');
+    await polled.read().catch(() => undefined);
+    expect(polled.requests.map(({ limit }) => limit)).toEqual([1000, 1000]);
+  });
+
+  test('ends when the last of the unknown devices counted', async () => {
+    polled.poll({ 301: 1, 302: 1 });
+    polled.nowMs += 2 * HOUR_MS;
+    polled.poll({ 301: 1, 302: 2 });
+    expect(await polled.readAfter(1.5)).toEqual(['11-16T13:01', '11-17T13:01']);
+  });
+
+  test('that is answered with sums shows nothing', async () => {
+    polled.poll({ 301: 1 });
+    polled.page = { aggregation: 'day' };
+    await polled.read();
+    expect(polled.places).toEqual({});
+    expect(await polled.readAfter(0.5)).toBeUndefined();
+  });
 });
 
 describe('the devices of a building', () => {
@@ -286,6 +323,16 @@ describe('the devices of a building', () => {
     ]);
     const { device } = polled.customer.metricsAt(polled.nowMs).breakdowns;
     expect(device?.keys.map((key) => key.device?.missed)).toEqual(Array(6).fill(undefined));
+  });
+
+  test('miss their share of the people who were counted since, where that is one', () => {
+    polled.nowMs -= HOUR_MS;
+    polled.poll({ 301: 30, 302: 10 });
+    polled.nowMs = NOW_MS;
+    polled.poll({ 301: 30, 302: 20 });
+    polled.count([[NOW_MS - 10 * MINUTE_MS, 20]]);
+    const { device } = polled.customer.metricsAt(NOW_MS).breakdowns;
+    expect(device?.keys.map((key) => key.device?.missed)).toEqual([12, 0]);
   });
 
   test('counted in this month or in the last one; there are none where they are not polled', () => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { counterOwner, HighWaterMarks, counterOfKey } from '../../src/counting/high-water-marks.ts';
 import type { StoredMark } from '../../src/counting/high-water-marks.ts';
 import { NOVEMBER, NOW_MS, OCTOBER, OWNER } from '../support/owner.ts';
+import { customerNamed } from '../support/polled.ts';
 
 const DECEMBER = { startMs: NOVEMBER.endMs, endMs: Date.UTC(2027, 0, 1, 3), month: 24323 };
 
@@ -60,6 +61,23 @@ describe('high-water marks', () => {
     expect(again.ofPeriod(OWNER, 'logins', OCTOBER.startMs)).toBeUndefined();
     const stored = [DECEMBER, NOVEMBER, OCTOBER].map(({ startMs }) => markAt(startMs));
     expect([...restored(stored).marks.changedMarks('all')]).toEqual(stored.slice(0, 2));
+  });
+
+  test('of a period that has not begun are ignored, and kept', () => {
+    const marks = new HighWaterMarks();
+    const moved = { ...NOVEMBER, startMs: NOVEMBER.startMs - 5 * 3_600_000 };
+    marks.update(OWNER, 'people_entered', moved, 900, NOW_MS);
+    marks.update(OWNER, 'people_entered', DECEMBER, 3, DECEMBER.startMs);
+    const customer = customerNamed('riverside', marks, { owner: OWNER });
+    for (const [nowMs, period] of [
+      [DECEMBER.startMs - 1, moved],
+      [DECEMBER.startMs, DECEMBER],
+      [DECEMBER.startMs - 1, moved],
+    ] as const) {
+      expect(customer.metricsAt(nowMs).periodStartMs).toBe(period.startMs);
+    }
+    expect(marks.size).toBe(2);
+    expect(marks.get(OWNER, 'people_entered', DECEMBER.startMs)?.value).toBe(3);
   });
 
   test('say when the newest of them was raised, also after a restart', () => {

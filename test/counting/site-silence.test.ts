@@ -162,6 +162,18 @@ describe('a building that counts nobody', () => {
     ]);
   });
 
+  test('does not know what its devices missed before its past is read, or while keys cannot be parsed', () => {
+    const library = customer();
+    library.breakdowns.configure(['device']);
+    pollDevices(library, 600, { front: 80 });
+    for (const minutes of [{}, undefined]) {
+      poll(library, 600, minutes);
+      const { breakdowns } = problemsOf(library, 600, TODAY);
+      expect(breakdowns.device?.keys[0]?.device?.missed).toBeUndefined();
+      library.pastRead('people', historyBefore(TODAY));
+    }
+  });
+
   test('has no silent device after a day that ended soon after its last count', () => {
     const library = started(TODAY);
     library.breakdowns.configure(['device']);

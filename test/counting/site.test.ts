@@ -211,9 +211,20 @@ describe('an estimate', () => {
     expect(later?.ratio).toBeUndefined();
   });
 
-  test('is absent in a building that does not empty at night', () => {
-    const history = historyBefore(TODAY, { ...USUAL_DAY, 1430: [9, 9] });
-    const { estimate } = estimated(480, USUAL_DAY, history).metricsAt(TODAY.startMs + 8 * HOUR_MS);
+  test('has no ratio where nobody was counted', () => {
+    const library = estimated(480, {}, historyBefore(TODAY, {}));
+    const { estimate } = library.metricsAt(TODAY.startMs + 480 * MINUTE_MS);
+    expect(estimate).toMatchObject({ people: { people: 0 }, ratio: undefined });
+  });
+
+  test.each([
+    ['in a building that does not empty at night', TODAY, { ...USUAL_DAY, 1430: [9, 9] }],
+    ['after a day without a poll, until its past is read', TOMORROW, USUAL_DAY],
+  ])('is absent %s', (_, day, minutes) => {
+    const library = customer(['people'], ESTIMATED);
+    library.pastRead('people', historyBefore(TODAY, minutes));
+    poll(library, 480, USUAL_DAY, { day });
+    const { estimate } = library.metricsAt(day.startMs + 480 * MINUTE_MS);
     expect(estimate).toEqual({ people: undefined, ratio: 1 });
   });
 });
@@ -270,6 +281,19 @@ describe('what is inside now', () => {
     ]);
   });
 
+  test('is compared with another capacity as soon as that is configured', () => {
+    const library = customer(['people'], { ...UNESTIMATED, capacity: 25 });
+    poll(library, 480, MINUTES);
+    const nowMs = TODAY.startMs + 480 * MINUTE_MS;
+    expect(library.metricsAt(nowMs).problems).toHaveLength(1);
+    library.setDescription({ ...UNESTIMATED, capacity: 26 });
+    expect(library.metricsAt(nowMs).problems).toEqual([]);
+    // Nor are all branches together.
+    const branches = { configured: {}, others: UNESTIMATED };
+    library.setDescription({ ...UNESTIMATED, capacity: 25, branches });
+    expect(library.metricsAt(nowMs).problems).toEqual([]);
+  });
+
   test('is compared with the capacity by the estimate, where there is one', () => {
     const library = customer(['people'], { ...ESTIMATED, capacity: 25 });
     poll(library, 480, MINUTES);
@@ -282,4 +306,19 @@ describe('what is inside now', () => {
     poll(library, 480, MINUTES);
     expect(kinds()).not.toContain('over_capacity');
   });
+});
+
+test('entries of the last hour are those of whole minutes, also of the day before', () => {
+  const library = customer();
+  const NIGHT = { 1425: [6, 0], 1439: [0, 3] };
+  function enteredHour(minute: number, minutes: Minutes): number | undefined {
+    poll(library, minute, minutes);
+    return library.metricsAt(TODAY.startMs + minute * MINUTE_MS).enteredHour;
+  }
+  expect(enteredHour(30, { 5: [2, 0] })).toBeUndefined();
+  expect(enteredHour(65, { 4: [1, 0], 5: [2, 0], 60: [0, 9], 65: [4, 0] })).toBe(2);
+  library.pastRead('people', historyBefore(TODAY, NIGHT));
+  expect(enteredHour(30, { 5: [2, 0] })).toBe(8);
+  // 8 of the 15 minutes that have 6: 3.2.
+  expect(enteredHour(52, {})).toBe(3);
 });

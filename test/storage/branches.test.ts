@@ -108,6 +108,7 @@ describe('a restart', () => {
 
   test.each([
     ['another day start', new Calendar(COPENHAGEN, { hour: 5, minute: 0 })],
+    ['a zone without summer time', new Calendar(new Zone('Africa/Lagos'), { hour: 4, minute: 0 })],
     ['a zone of the same time now', new Calendar(new Zone('Africa/Lagos'), { hour: 3, minute: 0 })],
   ])('with %s reads all days again', async (_, calendar) => {
     const stored = await polled();

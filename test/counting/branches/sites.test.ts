@@ -239,6 +239,17 @@ test('a branch counts nobody where another one does, unless the polls of their c
   expect(restarted.sites.problems).toEqual([[NORTH, [silent]]]);
 });
 
+test('a day that is replayed is shown at the end of its windows', async () => {
+  const { day, sites } = await counted();
+  const { today = unknownDay(day, WINDOW_MS), ...state } = sites.state;
+  const replayed = new SitesFixture();
+  replayed.sites.replay({ ...state, now: undefined, today });
+  expect(replayed.metrics(at(13, 45))).toMatchObject([
+    { key: NORTH, occupancy: 0, enteredHour: 12, isTrusted: true, usual: { entriesToday: 41 } },
+    { key: SOUTH },
+  ]);
+});
+
 test('a silent door is a problem of its branch alone', async () => {
   const { sites } = await counted();
   const device = {
@@ -274,10 +285,11 @@ test('nothing is requested before the first poll, and while keys cannot be parse
 
 describe('the days before', () => {
   test('are learned from for twenty branches at once', () => {
-    const branches = new SitesFixture(SitesFixture.configured(40));
+    const branches = new SitesFixture(SitesFixture.configured(41));
     branches.count();
     expect(branches.sites.isWaiting).toBe(true);
-    expect([branches.sites.learn(), branches.sites.learn()]).toEqual([true, false]);
+    const learned = [1, 2, 3].map(() => branches.sites.learn());
+    expect(learned).toEqual([true, true, false]);
     expect(branches.sites.isWaiting).toBe(false);
   });
 

@@ -80,9 +80,11 @@ test.each<[string, Partial<Conventions>, readonly number[], Partial<StreamDiagno
   expect(diagnosis.state.snapshot).toBeDefined();
 });
 
-test('if the day is forced into days, they are compared by half an hour', async () => {
-  const { diagnosis } = await diagnose(listed(40), MORNING);
-  expect(diagnosis).toMatchObject({ day: { agrees: true }, isMinuteForced: false });
+test.each<[string, Partial<Conventions>, Partial<StreamDiagnosis>]>([
+  ['by half an hour', listed(40), { day: { agrees: true }, isMinuteForced: false }],
+  ['not without minutes', listed(20), { day: UNKNOWN, isMinuteForced: true }],
+])('if the day is forced into days, they are compared %s', async (_, conventions, expected) => {
+  expect((await diagnose(conventions, MORNING)).diagnosis).toMatchObject(expected);
 });
 
 test.each([2, 13])('a newest minute %d days ago is found', async (days) => {
