@@ -9,6 +9,7 @@ import {
   countInMinute,
   DayCounter,
   lastSeenIn,
+  packSteps,
   positiveSums,
   smallest,
   stepsUntil,
@@ -157,6 +158,17 @@ test.each([
     const startMs = zone.instantOfWall(Date.UTC(year, month, date, hour));
     expect(weekdayOf({ zone }, { startMs, endMs: startMs + DAY_MS })).toBe(expected);
   }
+});
+
+test.each([
+  ['nobody', '0 0 0 / 0 0 0', 0, '/'],
+  ['both ends', '0 1 0 2 0 / 0 0 3 0 0', 1, '1 0 2 / 0 3 0'],
+  ['the first and the last step', '1 0 0 / 0 0 2', 0, '1 0 0 / 0 0 2'],
+  ['a correction', '0 -1 0', 1, '-1'],
+])('steps that counted %s are packed', (_, steps, first, expected) => {
+  const packed = packSteps(stepsOf(steps));
+  expect(packed.first).toBe(first);
+  expect(packed.counts.map((counts) => Float64Array.from(counts))).toEqual(stepsOf(expected));
 });
 
 test.each([
