@@ -118,6 +118,19 @@ describe('a stream', () => {
     expect(people.today()).toEqual([7, 1]);
     expect(people.totals()).toEqual(people.served());
   });
+
+  test('keeps the accepted values until a baseline verifies a recent window that doubled', async () => {
+    const people = new StreamFixture();
+    people.record(START_MS - MINUTE_MS, [20, 20]);
+    await people.poll();
+    people.record(START_MS + MINUTE_MS / 2, [30, 30]);
+    people.hasSlot = false;
+    await people.polls(2);
+    expect([people.totals(), people.notes]).toEqual([[67, 59], []]);
+    people.hasSlot = true;
+    await people.polls(1);
+    expect(people.totals()).toEqual(people.served());
+  });
 });
 
 test('minute keys that cannot be parsed make occupancy and last seen absent, and change no counter', async () => {
