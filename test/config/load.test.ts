@@ -200,6 +200,16 @@ test('defaults apply to customers without a value', async () => {
   ]);
 });
 
+test('http is allowed on loopback, and elsewhere with allow_insecure', async () => {
+  for (const host of ['localhost:1', '127.0.0.100:8080', '[::1]:9', 'data.localhost']) {
+    const text = configWith({}).replace('https://statistics.example.org', `http://${host}`);
+    expect((await load({ 'config.yaml': text })).config.service.baseUrl).toBe(`http://${host}`);
+  }
+  const text = configWith({ service: 'allow_insecure: true' }).replaceAll('https:', 'http:');
+  const { baseUrl } = (await load({ 'config.yaml': text })).config.service;
+  expect(baseUrl).toBe('http://statistics.example.org');
+});
+
 test('secrets are read from files, relative to the file that names them', async () => {
   const folder = await folderOf({
     'config.yaml': configWith({ more: 'customer_files: ["customers/*.yaml"]' }).replace(

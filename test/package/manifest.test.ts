@@ -15,12 +15,32 @@ const MANIFEST = z
   .object({ version: z.string(), dependencies: PACKAGES, devDependencies: PACKAGES })
   .parse(JSON.parse(read('package.json')));
 
+const LOCK = z
+  .object({
+    packages: z.record(
+      z.string(),
+      z.object({
+        integrity: z.string().optional(),
+      }),
+    ),
+  })
+  .parse(JSON.parse(read('package-lock.json')));
+
 test('each dependency is pinned to one version', () => {
   const { dependencies, devDependencies } = MANIFEST;
   const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(
     ([, version]) => !/^(npm:[a-z]+@)?\d+\.\d+\.\d+$/.test(version),
   );
   expect(loose).toEqual([]);
+});
+
+test('each package has a checksum', () => {
+  const { '': own, ...others } = LOCK.packages;
+  expect(own).toBeDefined();
+  const unchecked = Object.entries(others).filter(
+    ([, { integrity = '' }]) => !integrity.startsWith('sha512-'),
+  );
+  expect(unchecked).toEqual([]);
 });
 
 test.each([

@@ -1,7 +1,7 @@
 /** Slow, silent and many clients do not keep others out. Over real sockets. */
 import { once } from 'node:events';
 import { Agent } from 'node:http';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { WebServerOptions } from '../../src/web/server.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 import { ask, connected, protectedServer } from './protected.ts';
@@ -10,6 +10,20 @@ const SCRAPE = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n';
 const MAX_SCRAPES = 40;
 const LARGE = Buffer.alloc(16 * 1_024 * 1_024, 'x');
 const WAIT = { interval: 5, timeout: 20_000 };
+
+/** A server with a scrape in progress, which ends with `finish`. */
+async function scraping(changes: Partial<WebServerOptions> = {}) {
+  const asked = Promise.withResolvers<void>();
+  const parts = Promise.withResolvers<readonly Uint8Array[]>();
+  function exposition(): Promise<readonly Uint8Array[]> {
+    asked.resolve();
+    return parts.promise;
+  }
+  const { server, url } = await protectedServer({}, { ...changes, exposition });
+  const response = ask(url, '/metrics');
+  await asked.promise;
+  return { server, url, response, finish: () => parts.resolve([Buffer.from('whole\n')]) };
+}
 
 async function slowReader(url: string) {
   const reader = await connected(url);
@@ -29,6 +43,14 @@ test('slow readers do not delay another scrape; above the limit the status is 50
   readers[0]?.socket.destroy();
   await vi.waitUntil(async () => (await ask(url, '/metrics')).body.length === LARGE.length, WAIT);
 }, 60_000);
+
+test('a pipelined request is refused after the response to the one before', async () => {
+  const { url, finish } = await scraping();
+  const { socket, ended } = await connected(url);
+  socket.write(SCRAPE.repeat(2));
+  finish();
+  expect(await ended).toMatch(/whole\n[^]*\r\n\r\nOne request at a time\n$/);
+});
 
 test('a response that is not read whole within 30 s is cut off, even if some of it is read', async () => {
   const clock = new VirtualClock(0);
@@ -65,37 +87,31 @@ test('the limit of 30 s is that of one response, not of the connection', async (
   expect(clock.sleepers).toBe(0);
 });
 
-test('stopping ends idle connections and cuts silent clients, half requests and slow readers', async () => {
-  const exposition = vi.fn<WebServerOptions['exposition']>(() =>
-    Promise.resolve([Buffer.concat([LARGE, LARGE])]),
-  );
-  const { server, url } = await protectedServer({}, { exposition });
-  const agent = new Agent({ keepAlive: true });
-  onTestFinished(() => agent.destroy());
-  await ask(url, '/-/ready', { agent });
-  const silent = await connected(url);
-  const half = await connected(url);
-  half.socket.write('GET /metrics HTTP/1.1\r\nHos');
-  const slow = await slowReader(url);
-  await vi.waitUntil(() => exposition.mock.calls.length === 1, WAIT);
-  await server.stop();
-  slow.socket.resume();
-  expect([await silent.ended, await half.ended]).toEqual(['', '']);
-  expect((await slow.ended).length).toBeLessThan(2 * LARGE.length);
-});
+describe('stopping', () => {
+  test('ends idle connections and cuts silent clients, half requests and slow readers', async () => {
+    const exposition = vi.fn<WebServerOptions['exposition']>(() =>
+      Promise.resolve([Buffer.concat([LARGE, LARGE])]),
+    );
+    const { server, url } = await protectedServer({}, { exposition });
+    const agent = new Agent({ keepAlive: true });
+    onTestFinished(() => agent.destroy());
+    await ask(url, '/-/ready', { agent });
+    const silent = await connected(url);
+    const half = await connected(url);
+    half.socket.write('GET /metrics HTTP/1.1\r\nHos');
+    const slow = await slowReader(url);
+    await vi.waitUntil(() => exposition.mock.calls.length === 1, WAIT);
+    await server.stop();
+    slow.socket.resume();
+    expect([await silent.ended, await half.ended]).toEqual(['', '']);
+    expect((await slow.ended).length).toBeLessThan(2 * LARGE.length);
+  });
 
-test('stopping lets a response in progress finish', async () => {
-  const asked = Promise.withResolvers<void>();
-  const parts = Promise.withResolvers<readonly Uint8Array[]>();
-  function exposition(): Promise<readonly Uint8Array[]> {
-    asked.resolve();
-    return parts.promise;
-  }
-  const { server, url } = await protectedServer({}, { exposition });
-  const response = ask(url, '/metrics');
-  await asked.promise;
-  const stopped = server.stop();
-  parts.resolve([Buffer.from('whole\n')]);
-  expect((await response).body).toBe('whole\n');
-  await stopped;
+  test('lets a response in progress finish', async () => {
+    const { server, response, finish } = await scraping();
+    const stopped = server.stop();
+    finish();
+    expect((await response).body).toBe('whole\n');
+    await stopped;
+  });
 });
