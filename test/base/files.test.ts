@@ -67,6 +67,13 @@ test('links are followed, also to what does not exist yet', async () => {
   }
 });
 
+test('a link with the name of a temporary file is not followed', async () => {
+  writeFileSync(join(folder, 'victim'), 'mine');
+  symlinkSync('victim', `${file}.new`);
+  await replaceFile(file, 'text');
+  expect(readFileSync(join(folder, 'victim'), 'utf8')).toBe('mine');
+});
+
 test('a pipe is written to, and remains one', async () => {
   execFileSync('mkfifo', [join(folder, 'pipe')]);
   symlinkSync('pipe', file);

@@ -101,8 +101,7 @@ function summary(): string {
   const [days, polls, faults] = (['customerDays', 'polls', 'faults'] as const).map((name) =>
     finished.reduce((sum, one) => sum + one[name], 0),
   );
-  const perSecond =
-    (finished.length - lines.filter(Boolean).length) / ((performance.now() - started) / 1_000);
+  const perSecond = (finished.length - known.size) / ((performance.now() - started) / 1_000);
   const failed = finished.filter(({ violations }) => violations.length > 0);
   return (
     `${finished.length} environments, ${((days ?? 0) / DAYS_PER_YEAR).toFixed(2)} customer-years, ` +

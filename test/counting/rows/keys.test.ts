@@ -1,9 +1,15 @@
-import { describe, expect, test } from 'vitest';
+import { Temporal } from 'temporal-polyfill';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { MINUTE_MS } from '../../../src/base/duration.ts';
 import { KEY_TIMES } from '../../../src/base/model.ts';
 import type { Key, KeyTimes } from '../../../src/base/model.ts';
+import { Zone } from '../../../src/counting/calendar/zone.ts';
 import { parseKey, parseRows, unreadableKey } from '../../../src/counting/rows/keys.ts';
+import { plainConventions } from '../../../src/simulator/conventions.ts';
+import { createBuckets } from '../../../src/simulator/keys.ts';
+import { createZones } from '../../../src/simulator/zone.ts';
 import { COPENHAGEN } from '../../support/owner.ts';
+import { fittingKeyTimes, MINUTE_KEYS } from '../../support/simulated-people.ts';
 
 /** 13:07 in Copenhagen on a winter's day. */
 const MINUTE = Date.UTC(2026, 10, 18, 12, 7);
@@ -105,4 +111,50 @@ describe('in the night in which clocks are set back', () => {
     const startsMs = parseRows({ rows, window: { ...DAY, ...window } }, COPENHAGEN, 'local');
     expect(startsMs?.map((ms) => (ms - CHANGE) / MINUTE_MS)).toEqual(expected);
   });
+});
+
+describe('a night of minutes', () => {
+  const simulatedZones = createZones();
+  /** All changes of all zones within two years, equal ones of several zones once. */
+  const changes = new Map<string, readonly [zone: string, atMs: number]>();
+  beforeAll(() => {
+    for (const name of Intl.supportedValuesOf('timeZone')) {
+      const start = Temporal.Instant.from('2026-01-01T00:00:00Z').toZonedDateTimeISO(name);
+      const first = start.getTimeZoneTransition('next');
+      for (const at of [first, first?.getTimeZoneTransition('next')]) {
+        if (at && at.year < 2028) {
+          const change = [at.epochMilliseconds, at.subtract({ nanoseconds: 1 }).offset, at.offset];
+          changes.set(change.join(' '), [name, at.epochMilliseconds]);
+        }
+      }
+    }
+  });
+
+  test.each(Object.entries(MINUTE_KEYS))(
+    'with keys %s is parsed at every change of clocks, in both orders',
+    (_, minuteKey) => {
+      const conventions = { ...plainConventions, minuteKey };
+      const wrong: string[] = [];
+      for (const [name, changeMs] of changes.values()) {
+        const zones = [simulatedZones(name), simulatedZones('UTC')] as const;
+        const buckets = createBuckets('minute', conventions, ...zones);
+        const window = { startMs: changeMs - 100 * MINUTE_MS, endMs: changeMs + 100 * MINUTE_MS };
+        const written = Array.from({ length: 200 }, (__, i) => window.startMs + i * MINUTE_MS);
+        const rows = rowsOf(
+          written.map((ms) => JSON.parse(buckets.key(buckets.bucketOf(ms), 0)) as Key),
+        );
+        const parsed = [rows, rows.toReversed()].map((inOrder) =>
+          parseRows({ rows: inOrder, window }, new Zone(name), fittingKeyTimes(minuteKey)),
+        );
+        if (
+          parsed[0]?.join() !== written.join() ||
+          parsed[1]?.toReversed().join() !== written.join()
+        ) {
+          wrong.push(`${name} ${changeMs}`);
+        }
+      }
+      expect(changes.size).toBeGreaterThan(30);
+      expect(wrong).toEqual([]);
+    },
+  );
 });
