@@ -32,6 +32,8 @@ export interface SimulatedExporterOptions {
   readonly connect: (clock: VirtualClock) => ProcessNetwork;
   readonly log: Logger;
   readonly mutation: Mutation | undefined;
+  /** Whether it may be killed: only then is anything written to the disk, because that takes a tenth of the time. */
+  readonly mayRestart: boolean;
 }
 
 /** Interval of store.ts. */
@@ -91,7 +93,11 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
         pollEnded: (stream, seconds, reason) => {
           network.pollEnded(stream, seconds, reason === undefined);
         },
-        changed: () => writes.mayHaveChanged(),
+        changed: () => {
+          if (options.mayRestart) {
+            writes.mayHaveChanged();
+          }
+        },
       },
       restore: (customer) => {
         mutation.customer?.(customer);

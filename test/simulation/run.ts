@@ -47,6 +47,8 @@ const MISSED_SCRAPES = 0.03;
 const UNKNOWN_BRANCH = 999_999;
 /** What may be polled of a customer. */
 const STREAMS = [['people', 'logins'], ['people'], ['logins']] as const;
+/** Incidents that may end a process. */
+const KILLS = ['kill', 'kill, lost file', 'clock wrong for a while'] as const;
 
 /** `mutation` is an error that is built into the exporter. */
 export async function runEnvironment(
@@ -108,6 +110,7 @@ export class Run {
         connect: (clock) => this.#connect(`exporter ${i}`, clock),
         log: this.#log(),
         mutation,
+        mayRestart: KILLS.some((kind) => mayOccur(environment, kind)),
       }),
     );
   }
