@@ -18,12 +18,13 @@ const [HASH, NEW_HASH] = [hashSync(PASSWORD, 10), hashSync(NEW_PASSWORD, 10)];
 const FAILED = 'config reload failed, keeping previous config';
 
 /** A certificate with its key, and the authority to trust. Other clients refuse it. */
-function createIdentity(name: string) {
-  const issuer = makeAuthority();
-  const certified = makeCertificate({ name, hosts: ['localhost', '127.0.0.1'], issuer });
+async function createIdentity(name: string) {
+  const issuer = await makeAuthority();
+  const certified = await makeCertificate({ name, hosts: ['localhost', '127.0.0.1'], issuer });
   return { ...certified, ca: issuer.cert };
 }
-const [first, second] = [createIdentity('first'), createIdentity('second')];
+const first = await createIdentity('first');
+const second = await createIdentity('second');
 
 function webConfig(hash: string, tls = ''): string {
   return workspace.write('web.yaml', `${tls}basic_auth_users:\n  prometheus: ${hash}\n`);

@@ -13,7 +13,7 @@ import { makeAuthority } from '../support/certificates.ts';
 import { configWith, folderOf, load, problemsOf } from './folder.ts';
 
 const exec = promisify(execFile);
-const CA = makeAuthority().cert;
+const { cert: CA } = await makeAuthority();
 const WITH_SECRET_FILE = configWith({}).replace(
   'client_secret: hunter2hunter2',
   'client_secret_file: secrets/riverside',

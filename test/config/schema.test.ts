@@ -25,7 +25,7 @@ test('config.example.yaml has every key, with a comment that is not empty before
 
 test('config.example.yaml is valid, also with what it has commented out: the defaults', async () => {
   const files = {
-    'ca.pem': makeAuthority().cert,
+    'ca.pem': (await makeAuthority()).cert,
     'customers/more.yaml': '- { name: more, client_id: m, client_secret: hunter3hunter3 }\n',
     'secrets/riverside': 'hunter2',
     'secrets/northern-jutland': 'hunter2',

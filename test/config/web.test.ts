@@ -11,8 +11,8 @@ import { configWith, folderOf, problemsIn } from './folder.ts';
 const SECRETS = /battery|X0h1gDs|EsimhC7zG|MII/;
 const HASH = '$2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG';
 
-const authority = makeAuthority();
-const server = makeCertificate({ name: 'server', hosts: ['localhost'], issuer: authority });
+const authority = await makeAuthority();
+const server = await makeCertificate({ name: 'server', hosts: ['localhost'], issuer: authority });
 const TLS = 'tls_server_config:\n  cert_file: server.pem\n  key_file: server-key.pem\n';
 
 const CERTIFICATES = {

@@ -1,11 +1,11 @@
 /** Clients that begin a request and do not end it. Not among the unit tests, because it waits 6 s for limits of Node.js. */
 import { expect, test } from 'vitest';
-import { makeAuthority, makeCertificate } from '../support/certificates.ts';
+import { makeCertificate } from '../support/certificates.ts';
 import { connected, protectedServer, tlsWith } from '../web/protected.ts';
 
 test('an unfinished request or handshake is ended, whether it stalls or goes on slowly', async () => {
   const plain = await protectedServer({});
-  const certificate = makeCertificate({ name: 'x', hosts: ['x'], issuer: makeAuthority() });
+  const certificate = await makeCertificate({ name: 'x' });
   const secured = await protectedServer({ tls: tlsWith(certificate) });
   /** What is received for a request that begins so, and goes on with `more` every 100 ms. */
   async function unfinished(beginning: string, more = '', { url } = plain): Promise<string> {

@@ -60,7 +60,7 @@ test('jsonnet makes the dashboards, the rules and the links to runbooks of the m
 test('promtool and the exporter take the web.yml of docs/operations.md', async () => {
   const page = readFileSync(`${ROOT}docs/operations.md`, 'utf8');
   const [, text = ''] = /```yaml\n(# web\.yml\n[^]*?)```/.exec(page) ?? [];
-  const { cert, key } = makeCertificate({ name: 'server' });
+  const { cert, key } = await makeCertificate({ name: 'server' });
   const files = { 'server.pem': cert, 'server-key.pem': key, 'clients-ca.pem': cert };
   const path = join(await folderOf({ ...files, 'web.yml': text }), 'web.yml');
   await said('promtool', 'check', 'web-config', path);

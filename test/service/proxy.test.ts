@@ -5,7 +5,7 @@ import { startScriptedServer } from '../support/scripted-server.ts';
 import { ask, AUTHORITY, certified, createHarness, failureOf, start } from './support/harness.ts';
 
 const BASIC = `Basic ${Buffer.from('user:proxy-password').toString('base64')}`;
-const SECURE = certified();
+const SECURE = await certified();
 
 describe('service.proxy_url', () => {
   test('carries TLS through one tunnel, whatever NO_PROXY names, and sees no token', async () => {

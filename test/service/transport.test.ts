@@ -181,7 +181,7 @@ test('the error of a service that cannot be reached names its URL', async () => 
 
 describe('TLS', () => {
   test('trusts the certificate authority of the configuration', async () => {
-    const server = await startScriptedServer(certified());
+    const server = await startScriptedServer(await certified());
     const harness = createHarness(server.url, { config: { ca: AUTHORITY } });
     expect((await ask(harness.riverside)).rows).toHaveLength(1);
   });
@@ -191,7 +191,7 @@ describe('TLS', () => {
     ['for another host', { hosts: ['elsewhere.example.org'] }, AUTHORITY],
   ] as const)('with a certificate %s is unreachable, and nothing is sent', async (row) => {
     const [, changes, ca] = row;
-    const server = await startScriptedServer(certified(changes));
+    const server = await startScriptedServer(await certified(changes));
     const harness = createHarness(server.url, { config: { ca } });
     const { reason, message } = await failureOf(ask(harness.riverside));
     expect(reason).toBe('unreachable');

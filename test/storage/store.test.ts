@@ -192,10 +192,10 @@ describe('the store', () => {
 });
 
 describe('a file that cannot be used', () => {
-  test.each<[string, () => Promise<unknown>]>([
+  test.each<[string, () => unknown]>([
     ['is no database', () => writeFile(file, 'horse-battery-staple'.repeat(100))],
-    ['says another program', async () => makeDatabase('PRAGMA application_id = 7')],
-    ['has bytes of others', () => damage((bytes) => bytes.fill(0xff, 4_096, 4_196))],
+    ['says another program', () => makeDatabase('PRAGMA application_id = 7')],
+    ['has bytes of others', damage],
   ])('because it %s is moved aside with one warning that does not quote it', async (_, plant) => {
     await plant();
     expect(await restored()).toBeUndefined();
@@ -208,7 +208,7 @@ describe('a file that cannot be used', () => {
 
   test('because it is of a newer version is left alone, with what to do', async () => {
     await write(7);
-    await makeDatabase('PRAGMA user_version = 2');
+    makeDatabase('PRAGMA user_version = 2');
     const before = await readFile(file);
     await expect(start()).rejects.toThrow(StoreVersionError);
     await expect(start()).rejects.toThrow(/use the newer program again, or move the file away/);
@@ -218,7 +218,7 @@ describe('a file that cannot be used', () => {
 
   test('because of an edited mark that no period has, keeps the others', async () => {
     await write(7);
-    await makeDatabase(
+    makeDatabase(
       `INSERT INTO mark SELECT owner, 'people_entered', period_start_ms + ${5 * DAY_MS}, 1, 0 FROM mark`,
     );
     expect(await restored()).toBe(7);
@@ -244,17 +244,15 @@ describe('a file that cannot be used', () => {
   });
 });
 
-/** Changes the bytes of a file with a mark. */
-async function damage(change: (bytes: Buffer) => Buffer): Promise<void> {
+async function damage(): Promise<void> {
   await write(7);
-  await writeFile(file, change(await readFile(file)));
+  await writeFile(file, (await readFile(file)).fill(0xff, 4_096, 4_196));
 }
 
-function makeDatabase(sql: string): Promise<void> {
+function makeDatabase(sql: string): void {
   const database = new DatabaseSync(file);
   database.exec(sql);
   database.close();
-  return Promise.resolve();
 }
 
 describe('a folder that cannot be written', () => {

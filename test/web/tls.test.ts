@@ -9,11 +9,14 @@ import type { WebServerOptions } from '../../src/web/server.ts';
 import { webOptions } from './fixtures.ts';
 import { ask, protectedServer, protectionWith, tlsWith } from './protected.ts';
 
-const authority = makeAuthority();
-const server = makeCertificate({ name: 'server', hosts: ['127.0.0.1'], issuer: authority });
-const clients = makeAuthority('clients');
-const client = makeCertificate({ name: 'prometheus', issuer: clients });
-const stranger = makeCertificate({ name: 'prometheus', issuer: makeAuthority('clients') });
+const authority = await makeAuthority();
+const server = await makeCertificate({ name: 'server', hosts: ['127.0.0.1'], issuer: authority });
+const clients = await makeAuthority('clients');
+const client = await makeCertificate({ name: 'prometheus', issuer: clients });
+const stranger = await makeCertificate({
+  name: 'prometheus',
+  issuer: await makeAuthority('clients'),
+});
 const TRUSTING = { ca: authority.cert };
 
 async function gets(url: string, options: ConnectionOptions): Promise<boolean> {
@@ -65,8 +68,8 @@ describe('client certificates', () => {
   });
 
   test('of a new authority are allowed from the next connection on, those of the old one are not', async () => {
-    const others = makeAuthority('others');
-    const other = makeCertificate({ name: 'other', issuer: others });
+    const others = await makeAuthority('others');
+    const other = await makeCertificate({ name: 'other', issuer: others });
     const required: Partial<TlsConfig> = { clientAuth: 'RequireAndVerifyClientCert' };
     const tls = tlsWith(server, { ...required, clientCa: clients.cert });
     const { url, server: running } = await protectedServer({ tls });

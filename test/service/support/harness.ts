@@ -17,11 +17,11 @@ import { peopleBody, startScriptedServer, tokenBody } from '../../support/script
 
 export const SECRET = 'secret-81d2c0ffee';
 
-const authority = makeAuthority();
+const authority = await makeAuthority();
 /** PEM of the authority that signed every certificate here. */
 export const AUTHORITY = authority.cert;
 
-export function certified(changes: Partial<CertificateOptions> = {}): Certified {
+export function certified(changes: Partial<CertificateOptions> = {}): Promise<Certified> {
   const hosts = ['127.0.0.1', 'localhost'];
   return makeCertificate({ name: 'service', hosts, issuer: authority, ...changes });
 }
