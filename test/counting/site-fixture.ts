@@ -1,8 +1,9 @@
 /** A building whose counts, and those of the four weeks before, a test says by the minute. */
+import type { MinuteStream } from '../../src/base/model.ts';
 import type { Span } from '../../src/counting/calendar/calendar.ts';
 import type { Customer } from '../../src/counting/customer.ts';
-import type { CustomerDescription } from '../../src/counting/customer-metrics.ts';
-import { createPast } from '../../src/counting/past/past.ts';
+import type { CustomerDescription, CustomerMetrics } from '../../src/counting/customer-metrics.ts';
+import { createPast, daysBefore } from '../../src/counting/past/past.ts';
 import type { Past } from '../../src/counting/past/past.ts';
 import { DayCounter, lastSeenIn } from '../../src/counting/rows/day-counts.ts';
 import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
@@ -14,7 +15,7 @@ import { MINUTE_MS } from './fixture.ts';
 
 export const TODAY = CALENDAR.dayAt(Date.UTC(2026, 10, 25, 12));
 export const TOMORROW = CALENDAR.dayAt(TODAY.endMs);
-export const UNESTIMATED = { ...ESTIMATED, estimate: false };
+export const UNESTIMATED: CustomerDescription = { ...ESTIMATED, estimate: false };
 
 /** Counts of one day, by minutes since its start. */
 export type Minutes = Readonly<Record<number, readonly number[]>>;
@@ -29,26 +30,16 @@ function dayOf(day: Span, minutes: Minutes): DayCounts {
 }
 
 /** 20 people enter and leave each hour from 08:00 to 16:00. */
-export const USUAL_DAY: Minutes = Object.fromEntries(
-  Array.from({ length: 32 }, (_, quarter) => [240 + quarter * 15, [5, 5]]),
-);
+export const USUAL_DAY = passes(240, 720, [5, 5]);
 
-export function historyBefore(day: Span, minutes: Minutes = USUAL_DAY, yesterday = minutes): Past {
-  return historyOf(day, ({ endMs }) => (endMs === day.startMs ? yesterday : minutes));
+export function historyBefore(day: Span, minutes: Minutes = USUAL_DAY): Past {
+  return historyOf(day, () => minutes);
 }
 
 /** Four weeks before a day, each day with its own counts. */
 export function historyOf(day: Span, minutesOf: (past: Span) => Minutes): Past {
-  const days: Span[] = [];
-  for (let before = day; days.length < 28;) {
-    before = CALENDAR.dayBefore(before);
-    days.unshift(before);
-  }
-  return createPast(
-    CALENDAR,
-    day,
-    days.map((past) => dayOf(past, minutesOf(past))),
-  );
+  const days = daysBefore(CALENDAR, day).map((past) => dayOf(past, minutesOf(past)));
+  return createPast(CALENDAR, day, days);
 }
 
 export function customer(
@@ -65,7 +56,7 @@ export function poll(
   of: Customer,
   minute: number,
   minutes: Minutes | undefined,
-  { day = TODAY, stream = 'people' }: { day?: Span; stream?: 'people' | 'logins' } = {},
+  { day = TODAY, stream = 'people' }: { day?: Span | undefined; stream?: MinuteStream } = {},
 ): void {
   const atMs = day.startMs + minute * MINUTE_MS;
   const counts = minutes && dayOf(day, minutes);
@@ -79,6 +70,11 @@ export function poll(
     minutes: counts && { counts, atMs, endMs, lastSeenMs: lastSeenIn(counts, endMs) },
   };
   of.pollSucceeded(stream, { state: { ...INITIAL_STATE, snapshot }, result: 'accepted' }, atMs);
+}
+
+/** Returns what it says at a minute of the day. */
+export function metricsAt(of: Customer, minute: number, day = TODAY): CustomerMetrics {
+  return of.metricsAt(day.startMs + minute * MINUTE_MS);
 }
 
 /** So many people in each quarter-hour between two minutes of the day. */

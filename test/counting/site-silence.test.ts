@@ -1,72 +1,83 @@
 /** What a building says about a silence: of its doors, of those who log in, and while polls fail. */
 import { describe, expect, test } from 'vitest';
+import { MINUTE_STREAMS } from '../../src/base/model.ts';
 import { INITIAL_BREAKDOWN } from '../../src/counting/breakdowns/poll-breakdown.ts';
 import type { Span } from '../../src/counting/calendar/calendar.ts';
 import type { Customer } from '../../src/counting/customer.ts';
 import { daysBefore } from '../../src/counting/past/past.ts';
 import { CALENDAR, NOVEMBER } from '../support/owner.ts';
 import { ESTIMATED } from '../support/polled.ts';
-import { DAY_MS, MINUTE_MS } from './fixture.ts';
+import { MINUTE_MS } from './fixture.ts';
 import {
   customer,
   historyBefore,
   historyOf,
+  metricsAt,
   NOBODY,
   passes,
   poll,
   TODAY,
   TOMORROW,
+  USUAL_DAY,
 } from './site-fixture.ts';
 import type { Minutes } from './site-fixture.ts';
 
+function pollBoth(
+  library: Customer,
+  minute: number,
+  people: Minutes,
+  logins: Minutes,
+  day = TODAY,
+): void {
+  poll(library, minute, people, { day });
+  poll(library, minute, logins, { day, stream: 'logins' });
+}
+
 /** Eight or more are a problem. */
 describe('missed logins', () => {
-  const LOGINS: Minutes = Object.fromEntries(
-    Array.from({ length: 32 }, (_, quarter) => [240 + quarter * 15, [1]]),
-  );
-
+  const HISTORIES = {
+    people: historyBefore(TODAY),
+    logins: historyBefore(TODAY, passes(240, 720, [1])),
+  };
   const COUNTED = { people: { 300: [90, 0], 479: [1, 0] }, logins: { 240: [1] } };
 
   function polled(): Customer {
     const library = customer(['people', 'logins']);
-    library.pastRead('people', historyBefore(TODAY));
-    library.pastRead('logins', historyBefore(TODAY, LOGINS));
-    poll(library, 480, COUNTED.people);
-    poll(library, 480, COUNTED.logins, { stream: 'logins' });
+    pollBoth(library, 480, COUNTED.people, COUNTED.logins);
+    return library;
+  }
+  function known(): Customer {
+    const library = polled();
+    MINUTE_STREAMS.forEach((stream) => library.pastRead(stream, HISTORIES[stream]));
     return library;
   }
   function loginsAt(of: Customer, minute: number): number | undefined {
-    const { problems } = of.metricsAt(TODAY.startMs + minute * MINUTE_MS);
-    return problems.find(({ kind }) => kind === 'no_logins')?.missed;
+    return metricsAt(of, minute).problems.find(({ kind }) => kind === 'no_logins')?.missed;
   }
 
   test.each([
     ['people', 'logins'],
     ['logins', 'people'],
   ] as const)('are known once the history of %s and then that of %s is read', (first, second) => {
-    const histories = { people: historyBefore(TODAY), logins: historyBefore(TODAY, LOGINS) };
-    const library = customer(['people', 'logins']);
-    poll(library, 480, { 300: [90, 0], 479: [1, 0] });
-    poll(library, 480, { 240: [1] }, { stream: 'logins' });
-    library.pastRead(first, histories[first]);
+    const library = polled();
+    library.pastRead(first, HISTORIES[first]);
     expect(loginsAt(library, 480)).toBeUndefined();
-    library.pastRead(second, histories[second]);
+    library.pastRead(second, HISTORIES[second]);
     expect(loginsAt(library, 480)).toBeCloseTo((479 - 60 - 255) / 15, 9);
   });
 
   test('are known for 15 minutes after the older poll', () => {
-    expect(loginsAt(polled(), 495)).toBeDefined();
-    for (const stream of ['people', 'logins'] as const) {
-      const library = polled();
+    expect(loginsAt(known(), 495)).toBeDefined();
+    for (const stream of MINUTE_STREAMS) {
+      const library = known();
       poll(library, 490, COUNTED[stream], { stream });
       expect(loginsAt(library, 495.001)).toBeUndefined();
     }
   });
 
   test('stay when a new day was polled by one stream only', () => {
-    const library = polled();
-    poll(library, 24 * 60 - 1, { 300: [90, 0], 479: [1, 0] });
-    poll(library, 24 * 60 - 1, { 240: [1] }, { stream: 'logins' });
+    const library = known();
+    pollBoth(library, 24 * 60 - 1, COUNTED.people, COUNTED.logins);
     const before = loginsAt(library, 24 * 60);
     expect(before).toBeCloseTo((479 - 60 - 255) / 15, 9);
     poll(library, 0, { 0: [1, 0] }, { day: TOMORROW });
@@ -81,64 +92,49 @@ describe('missed logins', () => {
 test('minutes that cannot be read are a problem since the first poll in a row without them', () => {
   const library = customer(['people', 'logins']);
   const polls = [
-    ['people', undefined, 0],
-    ['people', undefined, 0],
-    ['people', {}, undefined],
-    ['logins', undefined, 3],
+    ['people', undefined, [0]],
+    ['people', undefined, [0]],
+    ['people', {}, []],
+    ['logins', undefined, [3]],
   ] as const;
-  const since = polls.map(([stream, minutes], minute) => {
+  for (const [minute, [stream, minutes, since]] of polls.entries()) {
     poll(library, minute, minutes, { stream });
-    const { problems } = library.metricsAt(TODAY.startMs + minute * MINUTE_MS);
-    return problems.map(({ kind, sinceMs }) => [kind, (sinceMs - TODAY.startMs) / MINUTE_MS]);
-  });
-  expect(since).toEqual(
-    polls.map(([, , minute]) => (minute === undefined ? [] : [['minutes_unreadable', minute]])),
-  );
+    const { problems } = metricsAt(library, minute);
+    const expected = since.map((begin) => TODAY.startMs + begin * MINUTE_MS);
+    expect(problems).toEqual(expected.map((sinceMs) => ({ kind: 'minutes_unreadable', sinceMs })));
+  }
 });
 
 describe('a building that counts nobody', () => {
   const LOGINS: Minutes = { 590: [1], 610: [1] };
-  function problemsOf(library: Customer, minute: number, day: Span) {
-    return library.metricsAt(day.startMs + minute * MINUTE_MS);
-  }
-  function started(day: Span): Customer {
+  function started(): Customer {
     const library = customer(['people', 'logins'], ESTIMATED);
-    library.pastRead('people', historyBefore(day));
+    library.pastRead('people', historyBefore(TODAY));
     return library;
-  }
-  function pollBoth(
-    library: Customer,
-    minute: number,
-    day: Span,
-    people = NOBODY,
-    logins = LOGINS,
-  ): void {
-    poll(library, minute, people, { day });
-    poll(library, minute, logins, { day, stream: 'logins' });
   }
 
   test('has a problem from the tenth missed person on, until somebody is counted', () => {
-    const library = started(TODAY);
-    pollBoth(library, 674, TODAY);
-    expect(problemsOf(library, 674, TODAY).problems).toEqual([]);
-    pollBoth(library, 675, TODAY);
+    const library = started();
+    pollBoth(library, 674, NOBODY, LOGINS);
+    expect(metricsAt(library, 674).problems).toEqual([]);
+    pollBoth(library, 675, NOBODY, LOGINS);
     // From 10:00 to 10:15, 5 enter and 5 leave in a quarter-hour.
     const missed = expect.closeTo(5, 9) as number;
     const sinceMs = TODAY.startMs + 585 * MINUTE_MS;
-    const metrics = problemsOf(library, 675, TODAY);
+    const metrics = metricsAt(library, 675);
     expect(metrics.problems).toEqual([{ kind: 'nobody_counted', sinceMs, missed }]);
     expect(metrics).toMatchObject({ isTrusted: false, missed, inside: undefined });
     expect(metrics.estimate.people).toBeUndefined();
-    pollBoth(library, 300, TOMORROW, { 299: [1, 0] }, {});
-    expect(problemsOf(library, 300, TOMORROW)).toMatchObject({ problems: [], isTrusted: true });
+    pollBoth(library, 300, { 299: [1, 0] }, {}, TOMORROW);
+    expect(metricsAt(library, 300, TOMORROW)).toMatchObject({ problems: [], isTrusted: true });
   });
 
-  /** Entries of doors in the month, and today; as many leave. */
+  /** Polls entries of doors in the month, and today; as many leave. */
   type Doors = Readonly<Record<string, number>>;
   function pollDevices(library: Customer, minute: number, month: Doors, today = month): void {
-    const [totals, ofToday] = [month, today].map(
+    const [totals = new Map(), ofToday = new Map()] = [month, today].map(
       (doors) => new Map(Object.entries(doors).map(([door, count]) => [door, [count, count]])),
-    ) as [Map<string, number[]>, Map<string, number[]>];
+    );
     const atMs = TODAY.startMs + minute * MINUTE_MS;
     const counts = { totals, today: ofToday, droppedKeys: 0 };
     const snapshot = { period: NOVEMBER, day: TODAY, atMs, ...counts };
@@ -147,131 +143,108 @@ describe('a building that counts nobody', () => {
   }
 
   test('has a silent device by its share of the month, since the start of a day without counts', () => {
-    const library = started(TODAY);
+    const library = started();
     library.breakdowns.configure(['device']);
     poll(library, 600, passes(240, 600, [5, 4]));
-    expect(problemsOf(library, 600, TODAY).problems).toEqual([]);
+    expect(metricsAt(library, 600).problems).toEqual([]);
     pollDevices(library, 600, { front: 80, side: 20 }, { front: 120 });
-    const { problems, missed, isTrusted, breakdowns } = problemsOf(library, 600, TODAY);
+    const { breakdowns, ...metrics } = metricsAt(library, 600);
     // A fifth of the 120 who came in.
-    expect(problems).toEqual([{ kind: 'door_silent', sinceMs: TODAY.startMs, missed: 24 }]);
-    expect({ missed, isTrusted }).toEqual({ missed: 24, isTrusted: false });
+    const silent = { kind: 'door_silent', sinceMs: TODAY.startMs, missed: 24 };
+    expect(metrics).toMatchObject({ problems: [silent], missed: 24, isTrusted: false });
     expect(breakdowns.device?.keys.map(({ device }) => device)).toEqual([
       { lastSeenMs: TODAY.startMs + 600 * MINUTE_MS, missed: 0 },
       { lastSeenMs: TODAY.startMs, missed: 24 },
     ]);
   });
 
-  test('does not know what its devices missed before its past is read, or while keys cannot be parsed', () => {
-    const library = customer();
-    library.breakdowns.configure(['device']);
-    pollDevices(library, 600, { front: 80 });
-    for (const minutes of [{}, undefined]) {
-      poll(library, 600, minutes);
-      const { breakdowns } = problemsOf(library, 600, TODAY);
-      expect(breakdowns.device?.keys[0]?.device?.missed).toBeUndefined();
-      library.pastRead('people', historyBefore(TODAY));
-    }
-  });
-
   test('has no silent device after a day that ended soon after its last count', () => {
-    const library = started(TODAY);
+    const library = started();
     library.breakdowns.configure(['device']);
-    for (const [minute, front] of [
-      [300, 80],
-      [720, 200],
-    ] as const) {
-      poll(library, minute, passes(240, 330, [150, 150]));
-      pollDevices(library, minute, { front, side: 30 });
-    }
-    expect(problemsOf(library, 720, TODAY).problems).toEqual([]);
+    poll(library, 300, passes(240, 330, [150, 150]));
+    pollDevices(library, 300, { front: 80, side: 30 });
+    poll(library, 720, passes(240, 330, [150, 150]));
+    pollDevices(library, 720, { front: 200, side: 30 });
+    expect(metricsAt(library, 720).problems).toEqual([]);
   });
 
   test('has no problems of counts while polls fail, nor before the first poll', () => {
-    const library = started(TODAY);
-    expect(problemsOf(library, 0, TODAY)).toMatchObject({ problems: [], isTrusted: undefined });
-    pollBoth(library, 675, TODAY);
-    const failedMs = TODAY.startMs + 676 * MINUTE_MS;
-    library.pollFailed('people', 'HTTP 503', failedMs);
-    expect(library.metricsAt(failedMs).validUntilMs).toBe(TODAY.startMs + 680 * MINUTE_MS);
-    const { problems, isTrusted, missed } = problemsOf(library, 680, TODAY);
-    expect(problems).toEqual([{ kind: 'polls_failing', sinceMs: TODAY.startMs + 675 * MINUTE_MS }]);
-    expect({ isTrusted, missed }).toEqual({ isTrusted: false, missed: undefined });
-    pollBoth(library, 681, TODAY);
-    expect(problemsOf(library, 681, TODAY).problems).toMatchObject([{ kind: 'nobody_counted' }]);
+    const library = started();
+    expect(metricsAt(library, 0)).toMatchObject({ problems: [], isTrusted: undefined });
+    pollBoth(library, 675, NOBODY, LOGINS);
+    library.pollFailed('people', 'HTTP 503', TODAY.startMs + 676 * MINUTE_MS);
+    expect(metricsAt(library, 676).validUntilMs).toBe(TODAY.startMs + 680 * MINUTE_MS);
+    expect(metricsAt(library, 680)).toMatchObject({
+      problems: [{ kind: 'polls_failing', sinceMs: TODAY.startMs + 675 * MINUTE_MS }],
+      isTrusted: false,
+      missed: undefined,
+    });
+    pollBoth(library, 681, NOBODY, LOGINS);
+    expect(metricsAt(library, 681).problems).toMatchObject([{ kind: 'nobody_counted' }]);
   });
 });
 
-/** What was counted on a day, and on the next one until it is polled. */
-interface Scenario {
-  readonly people?: readonly [Minutes, Minutes];
-  readonly logins?: readonly [Minutes, Minutes];
-  /** People of the days before, by how many days ago. */
-  readonly past?: readonly (Minutes | undefined)[];
-  readonly sinceMs: number;
-}
+test('directions are unbalanced since the first of three days', () => {
+  const days = daysBefore(CALENDAR, TODAY).map(({ startMs }) => startMs);
+  const unbalanced = [
+    [30, 1],
+    [2, 20],
+    [20, 2],
+  ].map((counts) => passes(240, 720, counts));
+  const library = customer(['people'], ESTIMATED);
+  const history = historyOf(
+    TODAY,
+    (day) => unbalanced[days.indexOf(day.startMs) - 25] ?? USUAL_DAY,
+  );
+  library.pastRead('people', history);
+  poll(library, 719, USUAL_DAY);
+  const { problems } = metricsAt(library, 719);
+  expect(problems).toEqual([{ kind: 'directions_unbalanced', sinceMs: days.at(-3) }]);
+});
 
 describe.each([
   ['back', CALENDAR.dayAt(Date.UTC(2026, 9, 24, 12))],
   ['forward', CALENDAR.dayAt(Date.UTC(2026, 2, 28, 12))],
 ])('over the night in which clocks go %s', (_night, day) => {
   const next = CALENDAR.dayAt(day.endMs);
-  const BUSY = passes(240, 720, [5, 5]);
-  const LOGINS = passes(240, 720, [2]);
-  const SCENARIOS: Readonly<Record<string, Scenario>> = {
-    nobody_counted: {
-      people: [NOBODY, {}],
-      logins: [{ 590: [1], 610: [1] }, {}],
-      sinceMs: day.startMs + 585 * MINUTE_MS,
-    },
-    exits_missing: {
-      people: [{ ...BUSY, ...passes(360, 720, [5, 0]) }, passes(240, 480, [5, 0])],
-      sinceMs: day.startMs + 345 * MINUTE_MS,
-    },
-    no_logins: {
-      logins: [passes(240, 360, [2]), {}],
-      sinceMs: day.startMs + 345 * MINUTE_MS,
-    },
-    directions_unbalanced: {
-      past: [
-        undefined,
-        passes(240, 720, [30, 1]),
-        passes(240, 720, [2, 20]),
-        passes(240, 720, [20, 2]),
-      ],
-      sinceMs: daysBefore(CALENDAR, day).at(-3)?.startMs ?? NaN,
-    },
-  };
+  /** What was counted on the day before the night, and on the one after it. */
+  type Counted = readonly [before: Minutes, after: Minutes];
+  const PEOPLE: Counted = [USUAL_DAY, passes(240, 480, [5, 5])];
+  const LOGINS: Counted = [passes(240, 720, [2]), passes(240, 480, [2])];
+  const ENTRIES: Counted = [
+    { ...USUAL_DAY, ...passes(360, 720, [5, 0]) },
+    passes(240, 480, [5, 0]),
+  ];
 
-  /** A process that knows what was counted before today. */
-  function started(today: Span, { past = [], people, logins }: Scenario): Customer {
-    const library = customer(['people', 'logins'], ESTIMATED);
-    const history = historyOf(today, ({ startMs }) => {
-      const daysAgo = Math.round((day.startMs - startMs) / DAY_MS);
-      return (daysAgo === 0 ? people?.[0] : past[daysAgo]) ?? BUSY;
-    });
-    library.pastRead('people', history);
-    const yesterday = today === day ? LOGINS : (logins?.[0] ?? LOGINS);
-    library.pastRead('logins', historyBefore(today, LOGINS, yesterday));
-    return library;
-  }
-  function problemsAt(library: Customer, today: Span, minute: number, scenario: Scenario) {
-    const index = today === day ? 0 : 1;
-    const { people = [BUSY, passes(240, 480, [5, 5])] } = scenario;
-    const { logins = [LOGINS, passes(240, 480, [2])] } = scenario;
-    poll(library, minute, people[index], { day: today });
-    poll(library, minute, logins[index], { day: today, stream: 'logins' });
-    const { problems } = library.metricsAt(today.startMs + minute * MINUTE_MS);
-    return problems.map(({ kind, sinceMs }) => ({ kind, sinceMs }));
-  }
-
-  test.each(Object.entries(SCENARIOS))('%s has one start, also in a replica', (kind, scenario) => {
-    const problem = [{ kind, sinceMs: scenario.sinceMs }];
-    const library = started(day, scenario);
-    expect(problemsAt(library, day, 719, scenario)).toEqual(problem);
-    problemsAt(library, day, (day.endMs - day.startMs) / MINUTE_MS - 1, scenario);
-    expect(problemsAt(library, next, 0, scenario)).toEqual(problem);
-    expect(problemsAt(library, next, 480, scenario)).toEqual(problem);
-    expect(problemsAt(started(next, scenario), next, 480, scenario)).toEqual(problem);
+  test.each<[string, number, people: Counted, logins: Counted]>([
+    ['nobody_counted', 585, [NOBODY, {}], [{ 590: [1], 610: [1] }, {}]],
+    ['exits_missing', 345, ENTRIES, LOGINS],
+    ['no_logins', 345, PEOPLE, [passes(240, 360, [2]), {}]],
+  ])('%s has one start, also in a replica', (kind, sinceMinute, people, logins) => {
+    /** A process that knows what was counted before today. */
+    function started(today: Span): Customer {
+      const library = customer(['people', 'logins'], ESTIMATED);
+      for (const [stream, [before], usual] of [
+        ['people', people, USUAL_DAY],
+        ['logins', logins, LOGINS[0]],
+      ] as const) {
+        const history = historyOf(today, ({ endMs }) => (endMs === day.endMs ? before : usual));
+        library.pastRead(stream, history);
+      }
+      return library;
+    }
+    function problemsAt(library: Customer, today: Span, minute: number) {
+      const index = today === day ? 0 : 1;
+      pollBoth(library, minute, people[index], logins[index], today);
+      const { problems } = metricsAt(library, minute, today);
+      return problems.map(({ kind, sinceMs }) => ({ kind, sinceMs }));
+    }
+    const problem = [{ kind, sinceMs: day.startMs + sinceMinute * MINUTE_MS }];
+    const library = started(day);
+    expect(problemsAt(library, day, 719)).toEqual(problem);
+    problemsAt(library, day, (day.endMs - day.startMs) / MINUTE_MS - 1);
+    expect(problemsAt(library, next, 0)).toEqual(problem);
+    expect(problemsAt(library, next, 480)).toEqual(problem);
+    expect(problemsAt(started(next), next, 480)).toEqual(problem);
   });
 });

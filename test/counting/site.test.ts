@@ -3,11 +3,13 @@ import { describe, expect, test } from 'vitest';
 import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts';
 import type { Span } from '../../src/counting/calendar/calendar.ts';
 import type { Customer } from '../../src/counting/customer.ts';
+import type { CustomerDescription } from '../../src/counting/customer-metrics.ts';
 import { ESTIMATED } from '../support/polled.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from './fixture.ts';
+import { HOUR_MS, MINUTE_MS } from './fixture.ts';
 import {
   customer,
   historyBefore,
+  metricsAt,
   passes,
   poll,
   TODAY,
@@ -17,8 +19,20 @@ import {
 } from './site-fixture.ts';
 import type { Minutes } from './site-fixture.ts';
 
+/** A library whose history is read, and that counted once, at 08:00. */
+function known(): Customer {
+  const library = customer();
+  library.pastRead('people', historyBefore(TODAY));
+  poll(library, 480, { 240: [1, 0] });
+  return library;
+}
+
 function expected(of: Customer, minute: number, day = TODAY): number | undefined {
-  return of.metricsAt(day.startMs + minute * MINUTE_MS).usual?.people;
+  return metricsAt(of, minute, day).usual?.people;
+}
+
+function openFrom(hours: string) {
+  return { ...UNESTIMATED, openingHours: parseOpeningHours(hours, undefined) };
 }
 
 describe('what is usual', () => {
@@ -30,36 +44,28 @@ describe('what is usual', () => {
     // From 08:15 to 11:00, 40 in an hour.
     expect(expected(library, 480)).toBeCloseTo(110, 9);
     expect(expected(library, 495)).toBeCloseTo(110, 9);
-    expect(library.metricsAt(TODAY.startMs + 480 * MINUTE_MS).validUntilMs).toBe(
-      TODAY.startMs + 495 * MINUTE_MS + 1,
-    );
+    const { validUntilMs } = metricsAt(library, 480);
+    expect(validUntilMs).toBe(TODAY.startMs + 495 * MINUTE_MS + 1);
     expect(expected(library, 495.001)).toBeUndefined();
   });
 
   test('is not known while keys cannot be parsed, nor who was last seen', () => {
-    const library = customer();
-    library.pastRead('people', historyBefore(TODAY));
-    poll(library, 480, { 240: [1, 0] });
+    const library = known();
     poll(library, 481, undefined);
-    const { usual, streams } = library.metricsAt(TODAY.startMs + 481 * MINUTE_MS);
+    const { usual, streams } = metricsAt(library, 481);
     expect([usual, streams.people?.lastSeenMs]).toEqual([undefined, undefined]);
   });
 
   test('follows new opening hours at once', () => {
-    const library = customer();
-    library.pastRead('people', historyBefore(TODAY));
-    poll(library, 480, { 240: [1, 0] });
-    expect(library.metricsAt(TODAY.startMs + 480 * MINUTE_MS).usual).toMatchObject({
-      openSinceLastSeenMs: undefined,
-    });
+    const library = known();
+    expect(metricsAt(library, 480).usual).toMatchObject({ openSinceLastSeenMs: undefined });
     for (const [hours, people, openHours] of [
       ['Mo-Su 10:00-20:00', 40, 2],
       ['Mo-Su 09:00-20:00', 80, 3],
       ['Mo-Su 09:00-20:00; We off', 0, 0],
     ] as const) {
-      const openingHours = parseOpeningHours(hours, undefined);
-      library.setDescription({ ...UNESTIMATED, openingHours });
-      const { usual } = library.metricsAt(TODAY.startMs + 480 * MINUTE_MS);
+      library.setDescription(openFrom(hours));
+      const { usual } = metricsAt(library, 480);
       expect(usual?.people).toBeCloseTo(people, 9);
       expect(usual?.openSinceLastSeenMs).toBe(openHours * HOUR_MS);
     }
@@ -75,8 +81,7 @@ describe('on a new day', () => {
   }
 
   test('the values stay until its first poll, but not those of the day', () => {
-    const library = polledToItsEnd();
-    const { usual } = library.metricsAt(TOMORROW.startMs + MINUTE_MS);
+    const { usual } = metricsAt(polledToItsEnd(), 1, TOMORROW);
     expect(usual?.people).toBeCloseTo(30 + 40, 9);
     expect(usual?.entriesToday).toBeUndefined();
   });
@@ -85,9 +90,8 @@ describe('on a new day', () => {
     const library = polledToItsEnd();
     poll(library, 1, {}, { day: TOMORROW });
     expect(expected(library, 1, TOMORROW)).toBeCloseTo(70, 9);
-    expect(library.metricsAt(TOMORROW.startMs + MINUTE_MS).streams.people?.lastSeenMs).toBe(
-      TODAY.startMs + 600 * MINUTE_MS,
-    );
+    const { streams } = metricsAt(library, 1, TOMORROW);
+    expect(streams.people?.lastSeenMs).toBe(TODAY.startMs + 600 * MINUTE_MS);
     expect(library.streamOf('people').days.comparedPastOf(TOMORROW)).toBeUndefined();
     // Meanwhile the service has late records of the whole day.
     library.pastRead('people', historyBefore(TOMORROW));
@@ -101,9 +105,8 @@ describe('on a new day', () => {
       poll(library, 1, {}, { day: TOMORROW, stream });
       library.pastRead(stream, historyBefore(TODAY));
       poll(library, 2, {}, { day: TOMORROW, stream });
-      const { usual, streams } = library.metricsAt(TOMORROW.startMs + 2 * MINUTE_MS);
-      expect(usual).toBeUndefined();
-      expect(streams[stream]?.lastSeenMs).toBeUndefined();
+      const { usual, streams } = metricsAt(library, 2, TOMORROW);
+      expect([usual, streams[stream]?.lastSeenMs]).toEqual([undefined, undefined]);
     },
   );
 });
@@ -112,11 +115,9 @@ test('the occupancy of today is known by quarter-hour up to the newest counts, h
   const library = customer();
   expect(library.occupancySeriesAt(TODAY.startMs)).toBeUndefined();
   poll(library, 40, { 10: [3, 0], 20: [0, 1], 35: [2, 0] });
-  expect(library.occupancySeriesAt(TODAY.endMs - 1)).toMatchObject({
-    day: TODAY,
-    inside: [3, 2, 4],
-    atMs: TODAY.startMs + 40 * MINUTE_MS,
-  });
+  const atMs = TODAY.startMs + 40 * MINUTE_MS;
+  const series = { day: TODAY, inside: [3, 2, 4], atMs };
+  expect(library.occupancySeriesAt(TODAY.endMs - 1)).toMatchObject(series);
   expect(library.occupancySeriesAt(TODAY.endMs)).toBeUndefined();
 });
 
@@ -131,39 +132,12 @@ test('counts are late when a poll adds people of more than an hour ago, and thos
     [190, { 10: [1, 1], 125: [1, 0], '-5': [2, 0] }],
     [100, { 10: [9, 0] }, TOMORROW],
   ];
-  const late = polls.map(([minute, minutes, day = TODAY]) => {
+  const late = polls.map(([minute, minutes, day]) => {
     poll(library, minute, minutes, { day });
-    const { problems } = library.metricsAt(day.startMs + minute * MINUTE_MS);
+    const { problems } = metricsAt(library, minute, day);
     return problems.some(({ kind }) => kind === 'counts_delayed');
   });
   expect(late).toEqual([false, false, true, false, true, false]);
-});
-
-test('doors learn at the first poll of a day, and again once a day of the past has changed', () => {
-  const library = customer(['people'], ESTIMATED);
-  library.pastRead('people', historyBefore(TODAY));
-  poll(library, 24 * 60 - 2, { 240: [1, 0] });
-  poll(library, 1, {}, { day: TOMORROW });
-  const nowMs = TOMORROW.startMs + MINUTE_MS;
-  expect(library.metricsAt(nowMs).estimate.ratio).toBe(1);
-  const lossy = Object.fromEntries(Object.keys(USUAL_DAY).map((minute) => [minute, [10, 9]]));
-  library.pastRead('people', historyBefore(TOMORROW, lossy));
-  expect(library.metricsAt(nowMs).estimate.ratio).toBeCloseTo(10 / 9, 2);
-});
-
-test('an estimate that a reload switches on is learned from the history that was read', () => {
-  const library = customer();
-  library.pastRead('people', historyBefore(TODAY));
-  poll(library, 480, { 240: [1, 0] });
-  expect(library.metricsAt(TODAY.startMs + 8 * HOUR_MS).estimate.ratio).toBeUndefined();
-  library.setDescription(ESTIMATED);
-  expect(library.metricsAt(TODAY.startMs + 8 * HOUR_MS).estimate.ratio).toBe(1);
-  // All branches together have none, either.
-  const branches = { configured: {}, others: ESTIMATED };
-  for (const description of [UNESTIMATED, { ...ESTIMATED, branches }]) {
-    library.setDescription(description);
-    expect(library.metricsAt(TODAY.startMs + DAY_MS / 3).estimate.ratio).toBeUndefined();
-  }
 });
 
 describe('an estimate', () => {
@@ -174,47 +148,50 @@ describe('an estimate', () => {
     return library;
   }
 
-  const NO_EXITS = { ...passes(240, 375, [5, 5]), ...passes(375, 720, [5, 0]) };
-
-  /** Limits are in site-problems.test.ts. */
-  test.each<[string, Minutes, number, boolean, readonly string[]]>([
-    ['as usual', USUAL_DAY, 700, true, []],
-    ['while exits are missed', NO_EXITS, 466, false, ['exits_missing']],
-    ['after exits were missed', { ...NO_EXITS, ...passes(600, 720, [5, 5]) }, 700, false, []],
-  ])('is there while counts are trusted: %s', (_, minutes, minute, isTrusted, kinds) => {
-    const metrics = estimated(minute, minutes).metricsAt(TODAY.startMs + minute * MINUTE_MS);
-    expect(metrics.problems.map(({ kind }) => kind)).toEqual(kinds);
-    expect(metrics.isTrusted).toBe(isTrusted);
-    expect(metrics.estimate.people !== undefined).toBe(isTrusted);
-    expect(metrics.inside !== undefined).toBe(isTrusted);
+  test('is learned at the first poll of a day, and again once a day of the past has changed', () => {
+    const library = estimated(24 * 60 - 2, { 240: [1, 0] });
+    poll(library, 1, {}, { day: TOMORROW });
+    expect(metricsAt(library, 1, TOMORROW).estimate.ratio).toBe(1);
+    library.pastRead('people', historyBefore(TOMORROW, passes(240, 720, [10, 9])));
+    expect(metricsAt(library, 1, TOMORROW).estimate.ratio).toBeCloseTo(10 / 9, 2);
   });
 
-  test('trusts the day after cleaners who usually come before the first visitors', () => {
-    const cleaners = passes(60, 120, [5, 5]);
-    const history = historyBefore(TODAY, { ...USUAL_DAY, ...cleaners });
-    const today = { ...passes(240, 300, [5, 0]), ...passes(300, 315, [5, 5]) };
-    const trusted = [290, 310].map(
-      (minute) =>
-        estimated(minute, today, history).metricsAt(TODAY.startMs + minute * MINUTE_MS).isTrusted,
-    );
-    expect(trusted).toEqual([false, true]);
+  test('that a reload switches on is learned from the history that was read', () => {
+    const library = known();
+    // All branches together have none, either.
+    const branches = { configured: {}, others: ESTIMATED };
+    const ratios = [UNESTIMATED, ESTIMATED, UNESTIMATED, { ...ESTIMATED, branches }].map((one) => {
+      library.setDescription(one);
+      return metricsAt(library, 480).estimate.ratio;
+    });
+    expect(ratios).toEqual([undefined, 1, undefined, undefined]);
+  });
+
+  /** Limits are in site-problems.test.ts. */
+  test('is there while counts are trusted, not while exits are missed', () => {
+    const noExits = { ...passes(240, 375, [5, 5]), ...passes(375, 720, [5, 0]) };
+    for (const [minutes, kinds] of [
+      [USUAL_DAY, []],
+      [noExits, ['exits_missing']],
+    ] as const) {
+      const { problems, isTrusted, estimate, inside } = metricsAt(estimated(466, minutes), 466);
+      expect(problems.map(({ kind }) => kind)).toEqual(kinds);
+      expect(isTrusted).toBe(kinds.length === 0);
+      expect([estimate.people !== undefined, inside !== undefined]).toEqual([isTrusted, isTrusted]);
+    }
   });
 
   test('follows the age of the poll and the day, the ratio stays until the day after', () => {
     const library = estimated(480, USUAL_DAY);
-    const [fresh, old, tomorrow, later] = [480, 496, 24 * 60 + 1, 48 * 60 + 1].map(
-      (minute) => library.metricsAt(TODAY.startMs + minute * MINUTE_MS).estimate,
+    const estimates = [480, 496, 24 * 60 + 1, 48 * 60 + 1].map(
+      (minute) => metricsAt(library, minute).estimate,
     );
-    expect(fresh).toMatchObject({ people: { people: 0 }, ratio: 1 });
-    expect(old).toMatchObject({ people: undefined, ratio: 1 });
-    expect(tomorrow).toMatchObject({ people: undefined, ratio: 1 });
-    expect(later?.ratio).toBeUndefined();
-  });
-
-  test('has no ratio where nobody was counted', () => {
-    const library = estimated(480, {}, historyBefore(TODAY, {}));
-    const { estimate } = library.metricsAt(TODAY.startMs + 480 * MINUTE_MS);
-    expect(estimate).toMatchObject({ people: { people: 0 }, ratio: undefined });
+    expect(estimates).toMatchObject([
+      { people: { people: 0 }, ratio: 1 },
+      { people: undefined, ratio: 1 },
+      { people: undefined, ratio: 1 },
+      { people: undefined, ratio: undefined },
+    ]);
   });
 
   test.each([
@@ -224,101 +201,77 @@ describe('an estimate', () => {
     const library = customer(['people'], ESTIMATED);
     library.pastRead('people', historyBefore(TODAY, minutes));
     poll(library, 480, USUAL_DAY, { day });
-    const { estimate } = library.metricsAt(day.startMs + 480 * MINUTE_MS);
-    expect(estimate).toEqual({ people: undefined, ratio: 1 });
+    expect(metricsAt(library, 480, day).estimate).toEqual({ people: undefined, ratio: 1 });
   });
 });
 
 describe('what is inside now', () => {
+  /** 26 people are inside, since 08:10 more than 25. */
   const MINUTES = { 250: [30, 0], 300: [0, 4] };
+  const LOSSY = historyBefore(TODAY, passes(240, 720, [10, 9]));
 
-  function insideWith(hours?: string, capacity?: number, minutes: Minutes = MINUTES) {
-    const openingHours = hours === undefined ? undefined : parseOpeningHours(hours, undefined);
-    const library = customer(['people'], { ...UNESTIMATED, openingHours, capacity });
+  function polled(description = UNESTIMATED, minutes: Minutes = MINUTES): Customer {
+    const library = customer(['people'], description);
     poll(library, 480, minutes);
-    return library.metricsAt(TODAY.startMs + 480 * MINUTE_MS);
+    return library;
   }
 
   test('is the estimate, or what was counted, and 0 while it is closed', () => {
-    const library = customer(['people'], ESTIMATED);
+    const library = polled(ESTIMATED);
+    expect(metricsAt(library, 480).inside).toBe(26);
+    library.pastRead('people', LOSSY);
     poll(library, 480, MINUTES);
-    const nowMs = TODAY.startMs + 480 * MINUTE_MS;
-    expect(library.metricsAt(nowMs).inside).toBe(26);
-    library.pastRead('people', historyBefore(TODAY, passes(240, 720, [10, 9])));
-    poll(library, 480, MINUTES);
-    const { inside, estimate } = library.metricsAt(nowMs);
+    const { inside, estimate } = metricsAt(library, 480);
     expect(inside).toBe(Math.round(estimate.people?.people ?? NaN));
     expect(inside).not.toBe(26);
-    expect(insideWith('Mo-Su 08:00-11:00').inside).toBe(0);
+    expect(metricsAt(polled(openFrom('Mo-Su 08:00-11:00')), 480).inside).toBe(0);
   });
 
-  test.each([undefined, 'Mo-Su 08:00-11:00'])(
-    'is unknown after 15 minutes, and while polls fail: %s',
-    (hours) => {
-      const openingHours = hours === undefined ? undefined : parseOpeningHours(hours, undefined);
-      const library = customer(['people'], { ...UNESTIMATED, openingHours });
-      poll(library, 480, MINUTES);
-      const nowMs = TODAY.startMs + 480 * MINUTE_MS;
-      // Also after our clock was set back.
-      for (const minutes of [-16, 16]) {
-        const { inside, occupancy } = library.metricsAt(nowMs + minutes * MINUTE_MS);
-        expect([inside, occupancy]).toEqual([undefined, undefined]);
-      }
-      library.pollFailed('people', 'status 503', nowMs + 1);
-      expect(library.metricsAt(nowMs + 5 * MINUTE_MS).inside).toBeUndefined();
-    },
-  );
+  test.each([
+    ['', UNESTIMATED],
+    [' also while it is closed', openFrom('Mo-Su 08:00-11:00')],
+  ])('is unknown after 15 minutes, and while polls fail%s', (_, description) => {
+    const library = polled(description);
+    // Also after our clock was set back.
+    for (const minutes of [-16, 16]) {
+      const { inside, occupancy } = metricsAt(library, 480 + minutes);
+      expect([inside, occupancy]).toEqual([undefined, undefined]);
+    }
+    library.pollFailed('people', 'status 503', TODAY.startMs + 480 * MINUTE_MS + 1);
+    expect(metricsAt(library, 485).inside).toBeUndefined();
+  });
 
   test('is above the capacity since the minute from which on it has been', () => {
-    const above = [{ kind: 'over_capacity', sinceMs: TODAY.startMs + 250 * MINUTE_MS }];
-    expect(insideWith(undefined, 25).problems).toEqual(above);
-    expect(insideWith('Mo-Su 08:00-20:00', 25).problems).toEqual(above);
-    expect(insideWith(undefined, 26).problems).toEqual([]);
-    expect(insideWith('Mo-Su 08:00-11:00', 25).problems).toEqual([]);
+    function above(description: CustomerDescription, minutes?: Minutes) {
+      const { problems } = metricsAt(polled(description, minutes), 480);
+      return problems.map(({ kind, sinceMs }) => [kind, (sinceMs - TODAY.startMs) / MINUTE_MS]);
+    }
+    const full = { ...UNESTIMATED, capacity: 25 };
+    expect(above(full)).toEqual([['over_capacity', 250]]);
+    expect(above({ ...openFrom('Mo-Su 08:00-20:00'), capacity: 25 })).toEqual(above(full));
+    expect(above({ ...openFrom('Mo-Su 08:00-11:00'), capacity: 25 })).toEqual([]);
+    expect(above({ ...UNESTIMATED, capacity: 26 })).toEqual([]);
     const again = { ...MINUTES, 310: [0, 9], 311: [9, 0] };
-    expect(insideWith(undefined, 25, again).problems).toMatchObject([
-      { sinceMs: TODAY.startMs + 311 * MINUTE_MS },
-    ]);
+    expect(above(full, again)).toEqual([['over_capacity', 311]]);
   });
 
-  test('is compared with another capacity as soon as that is configured', () => {
-    const library = customer(['people'], { ...UNESTIMATED, capacity: 25 });
-    poll(library, 480, MINUTES);
-    const nowMs = TODAY.startMs + 480 * MINUTE_MS;
-    expect(library.metricsAt(nowMs).problems).toHaveLength(1);
-    library.setDescription({ ...UNESTIMATED, capacity: 26 });
-    expect(library.metricsAt(nowMs).problems).toEqual([]);
-    // Nor are all branches together.
+  test('is compared with another capacity at once, and not for all branches together', () => {
+    const full = { ...UNESTIMATED, capacity: 25 };
+    const library = polled(full);
     const branches = { configured: {}, others: UNESTIMATED };
-    library.setDescription({ ...UNESTIMATED, capacity: 25, branches });
-    expect(library.metricsAt(nowMs).problems).toEqual([]);
+    const counts = [full, { ...full, capacity: 26 }, { ...full, branches }].map((description) => {
+      library.setDescription(description);
+      return metricsAt(library, 480).problems.length;
+    });
+    expect(counts).toEqual([1, 0, 0]);
   });
 
   test('is compared with the capacity by the estimate, where there is one', () => {
-    const library = customer(['people'], { ...ESTIMATED, capacity: 25 });
+    const library = polled({ ...ESTIMATED, capacity: 25 });
+    expect(metricsAt(library, 480).problems).toMatchObject([{ kind: 'over_capacity' }]);
+    library.pastRead('people', LOSSY);
     poll(library, 480, MINUTES);
-    function kinds() {
-      const { problems } = library.metricsAt(TODAY.startMs + 480 * MINUTE_MS);
-      return problems.map(({ kind }) => kind);
-    }
-    expect(kinds()).toEqual(['over_capacity']);
-    library.pastRead('people', historyBefore(TODAY, passes(240, 720, [10, 9])));
-    poll(library, 480, MINUTES);
-    expect(kinds()).not.toContain('over_capacity');
+    const kinds = metricsAt(library, 480).problems.map(({ kind }) => kind);
+    expect(kinds).not.toContain('over_capacity');
   });
-});
-
-test('entries of the last hour are those of whole minutes, also of the day before', () => {
-  const library = customer();
-  const NIGHT = { 1425: [6, 0], 1439: [0, 3] };
-  function enteredHour(minute: number, minutes: Minutes): number | undefined {
-    poll(library, minute, minutes);
-    return library.metricsAt(TODAY.startMs + minute * MINUTE_MS).enteredHour;
-  }
-  expect(enteredHour(30, { 5: [2, 0] })).toBeUndefined();
-  expect(enteredHour(65, { 4: [1, 0], 5: [2, 0], 60: [0, 9], 65: [4, 0] })).toBe(2);
-  library.pastRead('people', historyBefore(TODAY, NIGHT));
-  expect(enteredHour(30, { 5: [2, 0] })).toBe(8);
-  // 8 of the 15 minutes that have 6: 3.2.
-  expect(enteredHour(52, {})).toBe(3);
 });
