@@ -2,8 +2,7 @@
 import { expect, test } from 'vitest';
 import { isPastDue, updatePast } from '../../src/counting/customer-past.ts';
 import { CALENDAR } from '../support/owner.ts';
-import { queryFrom, responseOf } from '../support/responses.ts';
-import type { Requested } from '../support/responses.ts';
+import { queryFrom } from '../support/responses.ts';
 import { SimulatedPeople } from '../support/simulated-people.ts';
 import { MINUTE_MS } from './fixture.ts';
 import { customer, historyBefore, poll, TODAY } from './site-fixture.ts';
@@ -46,11 +45,4 @@ test('the history of one stream is not that of the other', async () => {
   expect(library.streamOf('people').days.known?.today).toEqual(TODAY);
   expect(library.streamOf('logins').days.known).toBeUndefined();
   expect(isPastDue(library, 'people', NOW_MS)).toBe(false);
-});
-
-test('no history of a breakdown is read', async () => {
-  const requests: Requested[] = [];
-  const query = queryFrom(() => responseOf({}), requests);
-  await updatePast(customer(), 'branch', query, NOW_MS);
-  expect(requests).toEqual([]);
 });

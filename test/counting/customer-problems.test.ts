@@ -21,15 +21,14 @@ const WORKS: CustomerFacts = {
   logins: { missed: 7.9, lastMs: ago(300) },
 };
 
-function streamOf(stream: StreamFacts['stream'], health: Partial<Health>): StreamFacts {
-  const intervalMs = stream === 'branch' ? 5 * MINUTE_MS : MINUTE_MS;
-  return { stream, intervalMs, health: { ...UNPOLLED, up: true, ...health } };
+function streamOf(health: Partial<Health>, stream: StreamFacts['stream'] = 'people'): StreamFacts {
+  return { stream, intervalMs: MINUTE_MS, health: { ...UNPOLLED, up: true, ...health } };
 }
-function failing(minutes: number, stream: StreamFacts['stream'] = 'people'): StreamFacts {
-  return streamOf(stream, { up: false, lastSuccessMs: ago(minutes), failingSinceMs: ago(1) });
+function failing(minutes: number, stream?: 'logins'): StreamFacts {
+  return streamOf({ up: false, lastSuccessMs: ago(minutes), failingSinceMs: ago(1) }, stream);
 }
-function waiting(minutes: number, stream: StreamFacts['stream'] = 'people'): StreamFacts {
-  return streamOf(stream, { acceptedMs: ago(minutes), waitingSinceMs: ago(1) });
+function waiting(minutes: number): StreamFacts {
+  return streamOf({ acceptedMs: ago(minutes), waitingSinceMs: ago(1) });
 }
 
 test.each<[string, Partial<CustomerFacts>, Readonly<Record<string, number>>, boolean]>([
@@ -45,19 +44,10 @@ test.each<[string, Partial<CustomerFacts>, Readonly<Record<string, number>>, boo
   ['polls of logins alone', { streams: [failing(7, 'logins')] }, { polls_failing: 7 }, true],
   ['values of 14 minutes ago', { streams: [waiting(14.99)] }, {}, true],
   ['values of 15 minutes ago', { streams: [waiting(15)] }, { values_unconfirmed: 15 }, false],
-  [
-    'an old value that does not wait',
-    { streams: [streamOf('people', { acceptedMs: 0 })] },
-    {},
-    true,
-  ],
+  ['an old value that does not wait', { streams: [streamOf({ acceptedMs: 0 })] }, {}, true],
   [
     'polls that fail, which hide what was counted',
-    {
-      streams: [failing(5)],
-      unreadableMs: ago(3),
-      logins: { missed: 90, lastMs: ago(300) },
-    },
+    { streams: [failing(5)], unreadableMs: ago(3), logins: { missed: 90, lastMs: ago(300) } },
     { polls_failing: 5 },
     false,
   ],
@@ -79,8 +69,8 @@ test.each([
   function found(one: StreamFacts, known: readonly Problem[] = before) {
     return problemsOfCustomer({ ...WORKS, streams: [one] }, NOW_MS, known).problems;
   }
-  expect(found(streamOf('people', health))).toEqual([problem]);
-  expect(found(streamOf('people', health), before.slice(0, 1))).toEqual([]);
+  expect(found(streamOf(health))).toEqual([problem]);
+  expect(found(streamOf(health), before.slice(0, 1))).toEqual([]);
   expect(found(better)).toEqual([]);
 });
 
@@ -93,18 +83,17 @@ test.each([
     [[], later],
     [stored, {}],
   ] as const) {
-    const facts = { ...WORKS, streams: [streamOf('people', { ...health, ...more })] };
+    const facts = { ...WORKS, streams: [streamOf({ ...health, ...more })] };
     expect(problemsOfCustomer(facts, NOW_MS - 1, known).problems).toEqual([]);
-    expect(problemsOfCustomer(facts, NOW_MS, known).problems).toEqual([
-      { kind, sinceMs: ago(minutes) },
-    ]);
+    const { problems } = problemsOfCustomer(facts, NOW_MS, known);
+    expect(problems).toEqual([{ kind, sinceMs: ago(minutes) }]);
     expect(changesOfCustomer(facts, known)).toContain(NOW_MS);
   }
 });
 
 test('logins are missed until somebody logs in, also when none are usual any more', () => {
   const before = [{ kind: 'no_logins' as const, sinceMs: ago(500), missed: 12 }];
-  const streams = [streamOf('people', {}), streamOf('logins', {})];
+  const streams = [streamOf({}), streamOf({}, 'logins')];
   function found(logins: CustomerFacts['logins'], polled = streams) {
     return problemsOfCustomer({ ...WORKS, logins, streams: polled }, NOW_MS, before).problems;
   }
@@ -119,9 +108,6 @@ test('logins are missed until somebody logs in, also when none are usual any mor
 });
 
 test('has its causes first', () => {
-  const [first, second] = (['polls_failing', 'no_logins'] as const).map((kind) => ({
-    kind,
-    sinceMs: NOW_MS,
-  }));
-  expect(inOrder([second, first] as Problem[])).toEqual([first, second]);
+  const problems = (['no_logins', 'polls_failing'] as const).map((kind) => ({ kind, sinceMs: 0 }));
+  expect(inOrder(problems)).toEqual(problems.toReversed());
 });
