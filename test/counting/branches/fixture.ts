@@ -44,8 +44,6 @@ export class BranchFixture {
   /** Changes a response or throws a ServiceError. */
   change: (response: AggregatedResponse) => AggregatedResponse = (response) => response;
   readonly #records: BranchRecord[] = [];
-  /** The days before the newest poll: slow to count. */
-  #past: { readonly key: string; readonly days: CustomerCounts['past'] } | undefined;
 
   constructor(nowMs = NOW_MS, calendar = CALENDAR) {
     this.nowMs = nowMs;
@@ -63,40 +61,23 @@ export class BranchFixture {
   }
 
   /** Adds people who arrive at the service after `lateMs`. */
-  record(
-    key: string,
-    atMs: number,
-    [entered = 0, exited = 0]: readonly number[],
-    lateMs = 0,
-  ): void {
-    this.#records.push({ key, atMs, counts: [entered, exited], arrivesMs: atMs + lateMs });
+  record(key: string, atMs: number, counts: readonly number[], lateMs = 0): void {
+    this.#records.push({ key, atMs, counts, arrivesMs: atMs + lateMs });
   }
 
   /** Returns the customer's counts, which have what has arrived. */
   customer(): CustomerCounts {
-    const { day } = this;
-    const past = daysBefore(this.calendar, day);
-    const known = this.#known();
-    const before = known.filter(({ atMs }) => atMs < day.startMs);
-    const key = `${day.startMs} ${before.length}`;
-    if (this.#past?.key !== key) {
-      const quarters = new DayCounter(this.calendar, past, 'people', QUARTER_MS);
-      before.forEach(({ atMs, counts }) => quarters.add(atMs, counts));
-      this.#past = { key, days: quarters.days() };
+    const { calendar, day, nowMs: atMs, nowMs: endMs } = this;
+    const past = new DayCounter(calendar, daysBefore(calendar, day), 'people', QUARTER_MS);
+    const today = new DayCounter(calendar, [day], 'people');
+    for (const record of this.#known()) {
+      (record.atMs < day.startMs ? past : today).add(record.atMs, record.counts);
     }
-    const minutes = new DayCounter(this.calendar, [day], 'people');
-    known.forEach(({ atMs, counts }) => {
-      if (atMs >= day.startMs) {
-        minutes.add(atMs, counts);
-      }
-    });
-    const [counts] = minutes.days() as [DayCounts];
-    const [atMs, endMs] = [this.nowMs, this.nowMs];
-    const today = { counts, atMs, endMs, lastSeenMs: lastSeenIn(counts, endMs) };
-    return { today, past: this.#past.days };
+    const [counts] = today.days() as [DayCounts];
+    const lastSeenMs = lastSeenIn(counts, endMs);
+    return { today: { counts, atMs, endMs, lastSeenMs }, past: past.days() };
   }
 
-  /** Takes what was stored. */
   restore(state: BranchState): void {
     this.state = state;
   }
@@ -130,7 +111,7 @@ export class BranchFixture {
   }
 
   /** Returns the entries and exits of a key in the quarter-hours of a past day that have counts. */
-  pastQuarters(key: string, daysAgo: number): (readonly [quarter: number, ...counts: number[]])[] {
+  pastQuarters(key: string, daysAgo: number) {
     const past = this.state.pasts.get(key);
     return quartersOf(past && pastDays(past).at(-daysAgo));
   }
@@ -141,11 +122,16 @@ export class BranchFixture {
     return (past ? pastDays(past) : []).map(({ counts }) => counts.map(grandTotal));
   }
 
+  /** Polls at an instant. */
+  async pollAt(atMs: number): Promise<void> {
+    this.nowMs = atMs;
+    await this.poll();
+  }
+
   /** Polls at each so many minutes until an instant. */
   async pollUntil(endMs: number, everyMs = MINUTE_MS): Promise<void> {
     while (this.nowMs < endMs) {
-      this.nowMs = Math.min(endMs, this.nowMs + everyMs);
-      await this.poll();
+      await this.pollAt(Math.min(endMs, this.nowMs + everyMs));
     }
   }
 
@@ -164,7 +150,7 @@ export class BranchFixture {
   }
 
   /** Returns today's sums at the ends of windows by key, each window once that has counts. */
-  windows(key: string): (readonly [window: number, ...counts: number[]])[] {
+  windows(key: string) {
     return quartersOf(this.today(key)?.counts);
   }
 
@@ -180,25 +166,23 @@ export class BranchFixture {
   }
 
   #respond({ aggregation, from, to }: Requested): AggregatedResponse {
-    const fromMs = Date.parse(from);
-    const toMs = to === undefined ? Infinity : Date.parse(to);
+    const [fromMs, toMs] = [Date.parse(from), to === undefined ? Infinity : Date.parse(to)];
     const rows = new Map<string, readonly number[]>();
     for (const { key, atMs, counts } of this.#known()) {
       if (atMs >= fromMs && atMs < toMs) {
         rows.set(key, plus(rows.get(key) ?? [0, 0], counts));
       }
     }
-    const all = Array.from(rows, ([key, counts]) => ({ key, counts }));
-    return this.change(responseOf(all, aggregation));
+    return this.change(responseOf(Object.fromEntries(rows), aggregation));
   }
 }
 
-function quartersOf(
-  { first, counts }: Pick<PastDay, 'first' | 'counts'> = { first: 0, counts: [] },
-) {
-  return Array.from({ length: counts[0]?.length ?? 0 }, (_, i) => {
-    return [first + i, ...counts.map((steps) => steps[i] ?? 0)] as const;
-  }).filter(([, ...ofQuarter]) => ofQuarter.some((count) => count !== 0));
+function quartersOf(day?: Pick<PastDay, 'first' | 'counts'>) {
+  const { first = 0, counts = [] } = day ?? {};
+  return Array.from(counts[0] ?? [], (_, i) => [
+    first + i,
+    ...counts.map((steps) => steps[i]),
+  ]).filter(([, ...ofQuarter]) => ofQuarter.some((count) => count !== 0));
 }
 
 /** An instant of the fixture's first day. */

@@ -43,29 +43,23 @@ describe('today', () => {
     expect(counts && countInMinute(counts, 0, 360)).toBeCloseTo(5 / 18, 12);
     expect(counts && countInMinute(counts, 0, 378)).toBe(0);
 
-    branches.nowMs = at(10, 20);
-    await branches.poll();
+    await branches.pollAt(at(10, 20));
     expect(branches.windows(NORTH)).toEqual([
       [24, 5, 0],
       [25, 0, 4],
     ]);
   });
 
-  test.each<[string, BranchFixture['change']]>([
-    [
-      'no response',
-      () => {
-        throw new ServiceError('server', '500');
-      },
-    ],
-    ['a response in another aggregation', (response) => ({ ...response, aggregation: 'day' })],
-  ])('is unknown while the newest counts of the customer have %s', async (_, change) => {
+  test('is unknown while the newest counts of the customer have no response', async () => {
     const branches = await morning();
     branches.record(NORTH, at(11, 41), [1, 0]);
-    branches.nowMs = at(11, 42);
     const { change: unchanged } = branches;
-    branches.change = change;
-    expect(await branches.poll()).toBe(1);
+    branches.change = () => {
+      throw new ServiceError('server', '500');
+    };
+    branches.requests = [];
+    await branches.pollAt(at(11, 42));
+    expect(branches.requests).toHaveLength(1);
     expect(branches.today(NORTH)).toBeUndefined();
     branches.change = unchanged;
     await branches.poll();
@@ -146,8 +140,7 @@ describe('today', () => {
     await branches.poll();
     branches.record(NORTH, at(10, 7), [1, 0]);
     branches.record(SOUTH, at(10, 55), [1, 0]);
-    branches.nowMs = at(10, 56);
-    await branches.poll();
+    await branches.pollAt(at(10, 56));
     const seen = [NORTH, SOUTH].map((key) => branches.today(key)?.lastSeenMs);
     expect(seen).toEqual([at(10), at(10, 55)]);
   });
@@ -244,8 +237,7 @@ describe('the days before', () => {
     const branches = await morning();
     branches.record(NORTH, at(13, 20) + DAY_MS, [4, 4]);
     branches.record(NORTH, at(13, 20, 1), [4, 4]);
-    branches.nowMs = at(10) + 2 * DAY_MS;
-    await branches.poll();
+    await branches.pollAt(at(10) + 2 * DAY_MS);
     const quarters = [3, 1].map((daysAgo) => branches.pastQuarters(NORTH, daysAgo));
     expect(quarters).toEqual([[36, 37, 38, 39].map((quarter) => [quarter, 1, 1]), [[37, 4, 4]]]);
   });
@@ -254,8 +246,7 @@ describe('the days before', () => {
     const branches = new BranchFixture(at(10));
     branches.record(NORTH, at(4, 1), [1, 0]);
     await branches.poll(0);
-    branches.nowMs += DAY_MS;
-    await branches.poll();
+    await branches.pollAt(branches.nowMs + DAY_MS);
     expect(branches.requests).toMatchObject([{ to: '2026-11-18T05:00:00+01:00' }]);
   });
 
@@ -264,8 +255,7 @@ describe('the days before', () => {
     const { nowMs } = branches;
     const windows = branches.windows(NORTH);
     await branches.pollUntil(nowMs + DAY_MS, HOUR_MS);
-    branches.nowMs = nowMs;
-    await branches.poll();
+    await branches.pollAt(nowMs);
     expect(branches.windows(NORTH)).toEqual(windows);
   });
 
@@ -274,13 +264,11 @@ describe('the days before', () => {
     [23, Date.UTC(2026, 2, 28, 23)],
   ])('may have %d hours', async (hours, startMs) => {
     // Clocks change between two and three, so this day starts at midnight.
-    const calendar = new Calendar(COPENHAGEN, { hour: 0, minute: 0 });
-    const branches = new BranchFixture(startMs, calendar);
-    const endMs = startMs + hours * HOUR_MS;
-    expect(branches.day).toEqual({ startMs, endMs });
-    for (let atMs = startMs; atMs < endMs; atMs += HOUR_MS / 2) {
-      branches.record(NORTH, atMs, [1, 0]);
+    const branches = new BranchFixture(startMs, new Calendar(COPENHAGEN, { hour: 0, minute: 0 }));
+    for (let half = 0; half < 2 * hours; half += 1) {
+      branches.record(NORTH, startMs + half * (HOUR_MS / 2), [1, 0]);
     }
+    const endMs = startMs + hours * HOUR_MS;
     await branches.pollUntil(endMs - MINUTE_MS, 10 * MINUTE_MS);
     expect(branches.sumsToday(NORTH)).toEqual([2 * hours, 0]);
     await branches.pollUntil(endMs + HOUR_MS, 10 * MINUTE_MS);

@@ -19,10 +19,6 @@ const OTHERS: SiteDescription = {
   estimate: false,
 };
 
-function openFrom(hours: string): SiteDescription {
-  return { ...OTHERS, openingHours: parseOpeningHours(hours, undefined) };
-}
-
 /** Branches that a service counts and a process shows. */
 class SitesFixture extends BranchFixture {
   readonly sites: BranchSites;
@@ -37,7 +33,12 @@ class SitesFixture extends BranchFixture {
     this.sites.counted(this.customer());
   }
 
-  /** Sends all requests. Returns how many. */
+  /** Polls the customer, and sends all requests. Returns how many. */
+  override async poll(): Promise<number> {
+    this.count();
+    return this.read();
+  }
+
   async read(): Promise<number> {
     const sent = this.requests.length;
     while (this.sites.plan() !== undefined) {
@@ -58,11 +59,6 @@ class SitesFixture extends BranchFixture {
   get occupancy(): Readonly<Record<string, number | undefined>> {
     return Object.fromEntries(this.metrics().map(({ key, occupancy }) => [key, occupancy]));
   }
-
-  /** Returns configured branches whose ids are the first numbers. */
-  static configured(length: number): Readonly<Record<string, SiteDescription>> {
-    return Object.fromEntries(Array.from({ length }, (_, i) => [String(i + 1), OTHERS]));
-  }
 }
 
 describe('the branches', () => {
@@ -78,12 +74,10 @@ describe('the branches', () => {
       rows: [...rows, { key: '300', counts: [0, 0] }],
     });
     branches.record(NORTH, at(10, 16), [1, 0]);
-    branches.count();
-    await branches.read();
+    await branches.poll();
     expect(branches.keys).toEqual([NORTH]);
     branches.record(SOUTH, at(10, 17), [3, 0]);
-    branches.count();
-    await branches.read();
+    await branches.poll();
     expect(branches.occupancy).toEqual({ [NORTH]: 1, [SOUTH]: 3 });
     expect([...branches.sites.names]).toEqual([
       [NORTH, NORTH],
@@ -95,8 +89,7 @@ describe('the branches', () => {
     const branches = new SitesFixture();
     branches.record(NORTH, at(10, 3), [1, 0]);
     branches.nowMs = at(10, 40);
-    branches.count();
-    await branches.read();
+    await branches.poll();
     const restarted = new SitesFixture();
     restarted.sites.restore(branches.sites.state);
     expect(restarted.keys).toEqual([NORTH]);
@@ -105,32 +98,32 @@ describe('the branches', () => {
   test('keep their windows when others are restored later', async () => {
     const branches = new SitesFixture();
     branches.record(NORTH, at(10, 3), [1, 0]);
-    branches.count();
-    await branches.read();
+    await branches.poll();
     branches.sites.restore({ ...NO_BRANCHES, keys: [SOUTH] });
     expect(branches.sites.state.keys).toEqual([NORTH]);
     expect(branches.sites.plan()).toBeUndefined();
   });
 
-  test.each([
-    ['go', {}, [SOUTH]],
-    ['stay if they are configured', { [NORTH]: OTHERS }, [NORTH, SOUTH]],
-  ])('that counted nobody for four weeks %s', async (_, configured, expected) => {
-    const branches = new SitesFixture(configured, at(11, 10));
-    branches.record(NORTH, at(12, 0, HISTORY_DAYS), [1, 1]);
-    branches.record(SOUTH, at(10, 3), [1, 0]);
-    for (const keys of [[NORTH, SOUTH], expected]) {
-      branches.count();
-      await branches.read();
-      branches.sites.learn();
-      expect(branches.keys).toEqual(keys);
-      branches.nowMs += DAY_MS;
+  test('go after four weeks without counts, or stay if they are configured', async () => {
+    for (const [configured, expected] of [
+      [{}, [SOUTH]],
+      [{ [NORTH]: OTHERS }, [NORTH, SOUTH]],
+    ] as const) {
+      const branches = new SitesFixture(configured, at(11, 10));
+      branches.record(NORTH, at(12, 0, HISTORY_DAYS), [1, 1]);
+      branches.record(SOUTH, at(10, 3), [1, 0]);
+      for (const keys of [[NORTH, SOUTH], expected]) {
+        await branches.poll();
+        branches.sites.learn();
+        expect(branches.keys).toEqual(keys);
+        branches.nowMs += DAY_MS;
+      }
     }
   });
 
   test('are a thousand, first those that are configured', () => {
     const branches = new SitesFixture({ north: OTHERS, south: OTHERS });
-    const keys = Object.keys(SitesFixture.configured(1_000));
+    const keys = Array.from({ length: 1_000 }, (_, i) => String(i + 1));
     const sums = [Float64Array.from([1_000, 0, ...keys.flatMap(() => [1, 0])])];
     const today = { ...unknownDay(branches.day, WINDOW_MS), sums };
     branches.sites.restore({ ...NO_BRANCHES, keys, today });
@@ -143,8 +136,7 @@ describe('settings', () => {
     const branches = new SitesFixture({ [NORTH]: OTHERS, 300: OTHERS });
     branches.record(NORTH, at(10, 16), [4, 0]);
     branches.record(SOUTH, at(10, 17), [2, 0]);
-    branches.count();
-    await branches.read();
+    await branches.poll();
     const configured = { [SOUTH]: { ...OTHERS, capacity: 60 }, 400: OTHERS };
     branches.sites.setDescriptions({ configured, others: { ...OTHERS, capacity: 7 } });
     const metrics = branches.metrics();
@@ -157,11 +149,10 @@ describe('settings', () => {
   });
 
   test('say when a branch opens or closes', () => {
-    const { sites } = new SitesFixture({
-      [NORTH]: openFrom('09:00-17:00'),
-      [SOUTH]: openFrom('12:00-18:00'),
-      300: OTHERS,
+    const hours = ['09:00-17:00', '12:00-18:00'].map((text, i) => {
+      return [i, { ...OTHERS, openingHours: parseOpeningHours(text, undefined) }] as const;
     });
+    const { sites } = new SitesFixture({ ...Object.fromEntries(hours), 300: OTHERS });
     expect(sites.changesAfter(at(10))).toEqual(expect.arrayContaining([at(17), at(12), at(28)]));
   });
 });
@@ -210,8 +201,7 @@ async function counted(northUntilMs = at(14)): Promise<SitesFixture> {
       }
     }
   }
-  branches.count();
-  await branches.read();
+  await branches.poll();
   while (branches.sites.learn());
   return branches;
 }
@@ -233,33 +223,12 @@ test('a branch counts nobody where another one does, unless the polls of their c
     { key: SOUTH, problems: [], isTrusted: false },
   ]);
   expect(branches.sites.problems).toEqual([[NORTH, [silent]]]);
-  const restarted = new SitesFixture({ [NORTH]: OTHERS, [SOUTH]: OTHERS });
-  expect(restarted.sites.problems).toEqual([]);
-  restarted.sites.restoreProblems(new Map(branches.sites.problems));
-  expect(restarted.sites.problems).toEqual([[NORTH, [silent]]]);
-});
-
-test('a day that is replayed is shown at the end of its windows', async () => {
-  const { day, sites } = await counted();
-  const { today = unknownDay(day, WINDOW_MS), ...state } = sites.state;
-  const replayed = new SitesFixture();
-  replayed.sites.replay({ ...state, now: undefined, today });
-  expect(replayed.metrics(at(13, 45))).toMatchObject([
-    { key: NORTH, occupancy: 0, enteredHour: 12, isTrusted: true, usual: { entriesToday: 41 } },
-    { key: SOUTH },
-  ]);
 });
 
 test('a silent door is a problem of its branch alone', async () => {
   const { sites } = await counted();
-  const device = {
-    key: '301',
-    lastMs: at(10, 30),
-    untilMs: at(14),
-    people: 100,
-    excess: 0,
-    share: 0.5,
-  };
+  const [lastMs, untilMs] = [at(10, 30), at(14)];
+  const device = { key: '301', lastMs, untilMs, people: 100, excess: 0, share: 0.5 };
   const silences = new Map(
     [...sites.sites].map(([key, site]) => [key, site.silencesOf(key === NORTH ? [device] : [])]),
   );
@@ -284,20 +253,10 @@ test('nothing is requested before the first poll, and while keys cannot be parse
 });
 
 describe('the days before', () => {
-  test('are learned from for twenty branches at once', () => {
-    const branches = new SitesFixture(SitesFixture.configured(41));
-    branches.count();
-    expect(branches.sites.isWaiting).toBe(true);
-    const learned = [1, 2, 3].map(() => branches.sites.learn());
-    expect(learned).toEqual([true, true, false]);
-    expect(branches.sites.isWaiting).toBe(false);
-  });
-
   test('are learned from once a day', async () => {
     const branches = new SitesFixture({ [NORTH]: OTHERS });
     branches.record(NORTH, at(12, 50, 1), [5, 5]);
-    branches.count();
-    await branches.read();
+    await branches.poll();
     expect(branches.metrics()[0]?.lastSeenMs).toBeUndefined();
     branches.sites.learn();
     expect(branches.metrics()[0]?.lastSeenMs).toBe(at(12, 45, 1));
@@ -326,8 +285,7 @@ describe('the days before', () => {
   test('are in the past of each branch in place of their windows, also of one that a reload adds', async () => {
     const branches = new SitesFixture({ [NORTH]: OTHERS });
     branches.record(NORTH, at(12, 50, 1), [5, 5]);
-    branches.count();
-    await branches.read();
+    await branches.poll();
     const { sites } = branches;
     sites.learn();
     expect(sites.state.past.some(hasWindows)).toBe(false);

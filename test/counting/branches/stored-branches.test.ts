@@ -49,7 +49,6 @@ test.each([
   ['other windows', { window_ms: 2 * HOUR_MS }],
   ['more sums than windows', { sums: Array(97).fill(null) }],
   ['sums that are no numbers', { sums: [[4, 'people']] }],
-  ['a part of a person', { customer: [4, 0.5] }],
   ['counts of one direction', { customer: [4] }],
 ])('a day with %s is left out', (_, change) => {
   expect(restored(change).past).toEqual([]);
