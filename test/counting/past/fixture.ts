@@ -1,7 +1,8 @@
 /** Weeks made by hand: a library that counts the same people in each quarter-hour from 9 to 17 o'clock. */
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { parseOpeningHours } from '../../../src/counting/calendar/opening-hours.ts';
-import { createPast } from '../../../src/counting/past/past.ts';
+import { createPast, daysBefore } from '../../../src/counting/past/past.ts';
+import type { Past } from '../../../src/counting/past/past.ts';
 import type { SitePast } from '../../../src/counting/past/usual.ts';
 import { DayCounter } from '../../../src/counting/rows/day-counts.ts';
 import type { CountsToday, DayCounts } from '../../../src/counting/rows/day-counts.ts';
@@ -18,47 +19,44 @@ export function at(time: string): number {
 /** A Wednesday; all 28 days before have the same offset from UTC. */
 export const TODAY = '2026-12-02';
 
-export interface Weeks {
+interface Day {
   /** A local date. */
   readonly today?: string;
   readonly dayStartsAt?: number;
-  readonly days?: number;
-  /** Entries and exits in each quarter-hour while it is open. */
-  readonly counts?: (daysAgo: number) => readonly [entries: number, exits: number];
-  readonly loginsPerQuarter?: number;
+}
+
+interface Weeks extends Day {
+  /** Entries and exits in a quarter-hour, the first one at 9 o'clock. */
+  readonly counts?: (daysAgo: number, quarter: number) => readonly number[];
   readonly openingHours?: string;
 }
 
-/** The people and logins of four weeks. */
-export function pastOf(weeks: Weeks = {}): SitePast & { readonly logins: DayCounts[] } {
-  const { today = TODAY, dayStartsAt = 4, days = 28, counts = () => [4, 3] } = weeks;
+function dayOf({ today = TODAY, dayStartsAt = 4 }: Day) {
   const calendar = new Calendar(COPENHAGEN, { hour: dayStartsAt, minute: 0 });
-  const day = calendar.dayAt(at(`${today}T12:00`));
-  const people: DayCounts[] = [];
-  const logins: DayCounts[] = [];
-  let before = day;
-  for (let daysAgo = 1; daysAgo <= days; daysAgo += 1) {
-    before = calendar.dayBefore(before);
-    const date = new Date(before.startMs + 12 * HOUR_MS).toISOString().slice(0, 10);
-    const counters = [
-      new DayCounter(calendar, [before], 'people'),
-      new DayCounter(calendar, [before], 'logins'),
-    ] as const;
-    const endMs = at(`${date}T17:00`);
-    for (let ms = at(`${date}T09:00`); ms < endMs; ms += QUARTER_MS) {
-      counters[0].add(ms, counts(daysAgo));
-      counters[1].add(ms, [weeks.loginsPerQuarter ?? 1]);
+  return { calendar, day: calendar.dayAt(at(`${today}T12:00`)) };
+}
+
+/** The people of four weeks, and one login in each quarter-hour. */
+export function pastOf(weeks: Weeks = {}): SitePast & { readonly logins: Past } {
+  const { counts = () => [4, 3], openingHours: text } = weeks;
+  const { calendar, day } = dayOf(weeks);
+  const days = daysBefore(calendar, day);
+  const people = new DayCounter(calendar, days, 'people');
+  const logins = new DayCounter(calendar, days, 'logins');
+  for (const [i, { startMs }] of days.entries()) {
+    const date = new Date(startMs + 12 * HOUR_MS).toISOString().slice(0, 10);
+    for (let quarter = 0; quarter < 32; quarter += 1) {
+      const atMs = at(`${date}T09:00`) + quarter * QUARTER_MS;
+      people.add(atMs, counts(days.length - i, quarter));
+      logins.add(atMs, [1]);
     }
-    people.unshift(...counters[0].days());
-    logins.unshift(...counters[1].days());
   }
-  const hours = weeks.openingHours;
-  const parsed = hours === undefined ? undefined : parseOpeningHours(hours, undefined);
+  const hours = text === undefined ? undefined : parseOpeningHours(text, undefined);
   return {
     calendar,
-    people: createPast(calendar, day, people),
-    openSpans: (span) => parsed?.openSpans(span, COPENHAGEN.name) ?? [span],
-    logins,
+    people: createPast(calendar, day, people.days()),
+    openSpans: (span) => hours?.openSpans(span, COPENHAGEN.name) ?? [span],
+    logins: createPast(calendar, day, logins.days()),
   };
 }
 
@@ -66,11 +64,11 @@ export function pastOf(weeks: Weeks = {}): SitePast & { readonly logins: DayCoun
 export function countsAt(
   time: string,
   counts: Readonly<Record<string, readonly number[]>> = {},
-  { today = TODAY, dayStartsAt = 4, stepMs }: Weeks & { readonly stepMs?: number } = {},
+  of: Day = {},
 ): CountsToday {
-  const calendar = new Calendar(COPENHAGEN, { hour: dayStartsAt, minute: 0 });
-  const day = calendar.dayAt(at(`${today}T12:00`));
-  const counter = new DayCounter(calendar, [day], 'people', stepMs);
+  const { calendar, day } = dayOf(of);
+  const { today = TODAY } = of;
+  const counter = new DayCounter(calendar, [day], 'people');
   Object.entries(counts).forEach(([minute, values]) => {
     counter.add(at(`${today}T${minute}`), values);
   });

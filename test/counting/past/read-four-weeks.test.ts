@@ -56,11 +56,8 @@ async function read(
 }
 
 describe('the doors are learned from the 28 days before today', () => {
-  test.each<[string, Partial<Conventions>]>([
-    ['by quarter', {}],
-    ['if quarters lag', { quarterFreshness: 'nightly' }],
-  ])('%s', async (_, conventions) => {
-    const { model, requests } = await read(conventions);
+  test('by quarter', async () => {
+    const { model, requests } = await read({});
     expect(model.rejectedDays).toEqual([]);
     expect(Math.exp(model.learnedLogRatio ?? NaN)).toBeCloseTo(100 / 96, 3);
     expect(model.emptiesAtNight).toBe(true);
@@ -86,8 +83,8 @@ describe('the doors are learned from the 28 days before today', () => {
     };
   }
 
-  test.each<[string, readonly string[], (of: readonly number[]) => readonly number[]]>([
-    ['of which one cannot be parsed', ['minute'], (keys) => keys.with(9, NaN)],
+  type Keys = readonly number[];
+  test.each<[string, readonly string[], (keys: Keys) => Keys]>([
     ['within quarter-hours', ['minute'], (keys) => keys.map((key) => key + 60)],
     ['of which half are within', [], (keys) => [...keys, ...keys.map((key) => key + 60)]],
     [
@@ -146,20 +143,19 @@ describe('a library that counted nobody for days', () => {
     expect(past.lastSeenMs).toEqual([ENTRY_MS, undefined]);
   });
 
-  test.each<[string, (response: AggregatedResponse) => AggregatedResponse]>([
+  test.each<[string, Change]>([
     [
       'no response',
       () => {
         throw new ServiceError('unreachable', 'closed');
       },
     ],
-    [
-      'other keys',
-      ({ rows, ...own }) => ({ ...own, rows: rows.map((row) => ({ ...row, key: 'x' })) }),
-    ],
+    ['other keys', ({ rows, ...own }) => ({ ...own, rows: rows.map((r) => ({ ...r, key: 'x' })) })],
   ])('has the quarter-hours if its minutes have %s', async (_, change) => {
-    const past = await readQuiet({}, 9, (response, { aggregation, from }) =>
-      aggregation === 'minute' && from.includes('T10:') ? change(response) : response,
+    const past = await readQuiet({}, 9, (response, question) =>
+      question.aggregation === 'minute' && question.from.includes('T10:')
+        ? change(response, question)
+        : response,
     );
     expect(past.lastSeenMs).toEqual(QUARTERS_MS);
   });
