@@ -278,6 +278,10 @@ describe('the devices of a building', () => {
     polled.poll({ 301: 30, 302: 10 });
     polled.nowMs = NOW_MS;
     polled.poll({ 301: 30, 302: 20 });
+    for (const unknown of ['past', 'today'] as const) {
+      polled.count({ 10: 20 }, unknown);
+      expect(missed()).toEqual([undefined, undefined]);
+    }
     polled.count({ 10: 20 });
     expect(missed()).toEqual([12, 0]);
   });

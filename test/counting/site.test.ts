@@ -195,13 +195,14 @@ describe('an estimate', () => {
   });
 
   test.each([
-    ['in a building that does not empty at night', TODAY, { ...USUAL_DAY, 1430: [9, 9] }],
-    ['after a day without a poll, until its past is read', TOMORROW, USUAL_DAY],
-  ])('is absent %s', (_, day, minutes) => {
+    ['in a building that does not empty at night', TODAY, { ...USUAL_DAY, 1430: [9, 9] }, 1],
+    ['after a day without a poll, until its past is read', TOMORROW, USUAL_DAY, 1],
+    ['after four weeks of nights with people, without a ratio', TODAY, { 1430: [9, 9] }, undefined],
+  ])('is absent %s', (_, day, minutes, ratio) => {
     const library = customer(['people'], ESTIMATED);
     library.pastRead('people', historyBefore(TODAY, minutes));
     poll(library, 480, USUAL_DAY, { day });
-    expect(metricsAt(library, 480, day).estimate).toEqual({ people: undefined, ratio: 1 });
+    expect(metricsAt(library, 480, day).estimate).toEqual({ people: undefined, ratio });
   });
 });
 

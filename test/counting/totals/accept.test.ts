@@ -4,8 +4,7 @@ import { ServiceError } from '../../../src/base/errors.ts';
 import { NOVEMBER } from '../../support/owner.ts';
 import { responseOf } from '../../support/responses.ts';
 import { DAY_LAGS } from '../../support/simulated-people.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, polledPeople, START_MS } from '../fixture.ts';
-import { StreamFixture } from '../fixture.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, polledPeople, START_MS, StreamFixture } from '../fixture.ts';
 import type { StreamOptions } from '../fixture.ts';
 
 const NIGHTLY = { ...DAY_LAGS, quarterFreshness: 'nightly' } as const;
@@ -37,9 +36,8 @@ describe('a response without counts', () => {
     expect(people.metrics().occupancy).toBe(0);
   });
 
-  const EARLIER = [[2 * HOUR_MS, [5, 0]]] as const;
   test.each<[number, string, StreamOptions, 'start' | 'restart' | 'an hour later']>([
-    [3, 'start, before which nobody came', { records: EARLIER }, 'start'],
+    [3, 'start, before which nobody came', { records: [[2 * HOUR_MS, [5, 0]]] }, 'start'],
     [2, 'restart', {}, 'restart'],
     [1, 'second baseline', {}, 'an hour later'],
     [4, 'second baseline', {}, 'an hour later'],
@@ -51,7 +49,8 @@ describe('a response without counts', () => {
     }
     if (when === 'restart') {
       people.restart();
-    } else if (when === 'an hour later') {
+    }
+    if (when === 'an hour later') {
       people.record(START_MS + 55 * MINUTE_MS, [4, 2]);
       people.nowMs += HOUR_MS;
     }

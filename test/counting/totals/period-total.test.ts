@@ -28,23 +28,14 @@ function busyService(edges: Pick<Conventions, 'fromEdge' | 'toEdge'>): Respond {
   return (question) => service.respond(question, END_MS);
 }
 
-function readerOf(respond: Respond): WindowReader {
-  return new WindowReader({
-    query: queryFrom(respond),
-    stream: 'people',
-    zone: new Zone('UTC'),
-    nowMs: () => END_MS,
-  });
-}
-
 function total(respond: Respond): Promise<readonly number[]> {
-  return totalByMinute(readerOf(respond), START_MS - MINUTE_MS);
+  const query = queryFrom(respond);
+  const options = { stream: 'people', zone: new Zone('UTC'), nowMs: () => END_MS } as const;
+  return totalByMinute(new WindowReader({ query, ...options }), START_MS - MINUTE_MS);
 }
-
-const PLAIN = { fromEdge: 'inclusive', toEdge: 'exclusive' } as const;
 
 test.each([
-  PLAIN,
+  { fromEdge: 'inclusive', toEdge: 'exclusive' },
   { fromEdge: 'exclusive', toEdge: 'inclusive' },
   { fromEdge: 'inclusive', toEdge: 'inclusive' },
 ] as const)('%j: nobody at a chunk boundary is counted twice or left out', async (edges) => {

@@ -4,12 +4,7 @@ import { ServiceError } from '../../../src/base/errors.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
 import { NOVEMBER } from '../../support/owner.ts';
 import { DAY_LAGS, forcedAbove } from '../../support/simulated-people.ts';
-import { HOUR_MS, MINUTE_MS, START_MS } from '../fixture.ts';
-import { polledPeople, StreamFixture } from '../fixture.ts';
-
-function lastSeenMs(people: StreamFixture): number | undefined {
-  return people.metrics().streams.people?.lastSeenMs;
-}
+import { HOUR_MS, MINUTE_MS, polledPeople, START_MS, StreamFixture } from '../fixture.ts';
 
 describe('a stream', () => {
   test('exports totals and today after the first poll, which takes five requests', async () => {
@@ -35,7 +30,7 @@ describe('a stream', () => {
     people.record(START_MS - 3 * MINUTE_MS, [4, 0], { arrivesMs: START_MS + 1000 });
     await people.polls(1);
     expect(people.requests).toMatchObject([{ aggregation: 'minute' }]);
-    expect(lastSeenMs(people)).toBe(START_MS);
+    expect(people.metrics().streams.people?.lastSeenMs).toBe(START_MS);
     people.record(START_MS - 30 * HOUR_MS, [9, 9], { arrivesMs: people.nowMs + 1000 });
     await people.polls(58);
     expect(people.totals()).toEqual([54, 40]);
@@ -47,10 +42,9 @@ describe('a stream', () => {
     const people = new StreamFixture();
     people.record(START_MS - 5 * MINUTE_MS, [3, 0], { goneMs: START_MS + 1 });
     await people.poll();
-    for (const laterMs of [MINUTE_MS, HOUR_MS, HOUR_MS, HOUR_MS]) {
-      people.nowMs += laterMs;
-      await people.poll();
-    }
+    await people.polls(1);
+    people.intervalMs = HOUR_MS;
+    await people.polls(3);
     expect(people.excess()).toEqual([3, 0]);
     // Five, and the last minutes once more: they are empty, and the day is not.
     expect(people.requests).toHaveLength(6);
@@ -107,18 +101,6 @@ describe('a stream', () => {
     expect(people.metrics().occupancy).toBeUndefined();
   });
 
-  test('leaves out of today the rows dated before, which arrived today', async () => {
-    const people = new StreamFixture({ conventions: { windowTime: 'server' } });
-    const dayBefore = START_MS - 20 * HOUR_MS;
-    people.record(dayBefore, [9, 4], { arrivesMs: START_MS - HOUR_MS });
-    await people.poll();
-    expect(people.today()).toEqual([7, 1]);
-    people.record(dayBefore, [5, 5], { arrivesMs: START_MS + 1 });
-    await people.polls(1);
-    expect(people.today()).toEqual([7, 1]);
-    expect(people.totals()).toEqual(people.served());
-  });
-
   test('keeps the accepted values until a baseline verifies a recent window that doubled', async () => {
     const people = new StreamFixture();
     people.record(START_MS - MINUTE_MS, [20, 20]);
@@ -142,8 +124,8 @@ test('minute keys that cannot be parsed make occupancy and last seen absent, and
   await people.poll();
   expect(people.totals()).toEqual([47, 39]);
   expect(people.today()).toEqual([7, 1]);
-  expect(people.metrics().occupancy).toBeUndefined();
-  expect(lastSeenMs(people)).toBeUndefined();
+  const { occupancy, streams } = people.metrics();
+  expect([occupancy, streams.people?.lastSeenMs]).toEqual([undefined, undefined]);
   expect(people.notes).toEqual([{ kind: 'keys_unreadable', key: '"bucket 0"' }]);
   await people.polls(120);
   expect(people.notes).toEqual([]);

@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
+import type { AggregatedResponse } from '../../../src/base/model.ts';
 import { accept, NOTHING_PENDING } from '../../../src/counting/totals/accept.ts';
 import type { Pending } from '../../../src/counting/totals/accept.ts';
 import { BY_DAY } from '../../../src/counting/totals/period-total.ts';
@@ -12,6 +13,7 @@ import { planPoll, pollStream } from '../../../src/counting/totals/poll.ts';
 import type { PollResult, StreamState } from '../../../src/counting/totals/state.ts';
 import { CALENDAR, NOVEMBER, NOW_MS } from '../../support/owner.ts';
 import { queryFrom } from '../../support/responses.ts';
+import type { Requested } from '../../support/responses.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, polledPeople } from '../fixture.ts';
 import type { StreamFixture, StreamOptions } from '../fixture.ts';
 
@@ -56,17 +58,14 @@ test('confirmation', async () => {
   }
   const at = { period: NOVEMBER, day: CALENDAR.dayAt(NOW_MS) };
   const before = { ...at, totals: table(400), today: table(40), atMs: NOW_MS - MINUTE_MS };
-  function poll(total: number, { polls = 1, isFirst = false, isIntervalOver = false } = {}) {
+  const FIRST = { polls: 2, isFirst: true };
+  function poll(total: number, { polls = 1, isFirst = false } = {}, monotonicMs = HOUR_MS - 1) {
     return (kind: Pending['kind']): string => {
       const pending = kind === 'nothing' ? NOTHING_PENDING : { ...examples[kind], polls };
-      const known = isFirst
-        ? { snapshot: undefined, marks: undefined }
-        : { snapshot: before, marks: before };
+      const known = isFirst ? undefined : before;
       const now = { ...at, totals: table(total), today: table(40), atMs: NOW_MS };
-      const verdict = accept(pending, known, now, {
-        monotonicMs: HOUR_MS - Number(!isIntervalOver),
-        reconcileIntervalMs: HOUR_MS,
-      });
+      const clocks = { monotonicMs, reconcileIntervalMs: HOUR_MS };
+      const verdict = accept(pending, { snapshot: known, marks: known }, now, clocks);
       return verdict.kind === 'accepted' ? 'nothing' : verdict.pending.kind;
     };
   }
@@ -76,12 +75,8 @@ test('confirmation', async () => {
     'lower values, after two such polls': poll(399, { polls: 2 }),
     'no counts': poll(0),
     'no counts, after two such polls': poll(0, { polls: 2 }),
-    'a first total of 0, after two such polls': poll(0, { polls: 2, isFirst: true }),
-    'a first total of 0, after two such polls and an interval': poll(0, {
-      polls: 2,
-      isFirst: true,
-      isIntervalOver: true,
-    }),
+    'a first total of 0, after two such polls': poll(0, FIRST),
+    'a first total of 0, after two such polls and an interval': poll(0, FIRST, HOUR_MS),
     'an implausible increase': poll(90_000),
     'an implausible increase, after two such polls': poll(90_000, { polls: 2 }),
   });
@@ -121,22 +116,31 @@ function lag(aggregations: readonly string[], times = Infinity) {
   };
 }
 
-/** Returns all rows of minutes twice. */
-function double(people: StreamFixture): void {
-  people.change((response, { aggregation }) =>
-    aggregation === 'minute'
-      ? { ...response, rows: [...response.rows, ...response.rows] }
-      : response,
-  );
+type Change = (response: AggregatedResponse, question: Requested) => AggregatedResponse;
+
+/** Changes responses to requests from this time on. */
+function changed(from: string, by: Change) {
+  return (people: StreamFixture): void =>
+    people.change((response, question) =>
+      question.from.includes(from) ? by(response, question) : response,
+    );
 }
 
 /** Responds to requests from this time on as if another aggregation was forced. */
-function forceQuarter(from: string) {
-  return (people: StreamFixture): void =>
-    people.change((response, question) =>
-      question.from.startsWith(from) ? { ...response, aggregation: 'quarter' } : response,
-    );
+function forced(aggregation: string, from: string) {
+  return changed(from, (response) => ({ ...response, aggregation }));
 }
+
+/** Has these counts in each of the last minutes that counted anybody. */
+function withRows({ rows, aggregation }: AggregatedResponse, counts: readonly number[]) {
+  return { aggregation, rows: rows.map(({ key }) => ({ key, counts })) };
+}
+
+/** Returns all rows of minutes twice. */
+const double = changed('', ({ aggregation, rows }) => ({
+  aggregation,
+  rows: aggregation === 'minute' ? [...rows, ...rows] : rows,
+}));
 
 function goToDecember(people: StreamFixture): void {
   people.nowMs = NOVEMBER.endMs + 12 * HOUR_MS;
@@ -166,32 +170,22 @@ test('total source', async () => {
     "day lacks today's minutes twice": poll({ change: lag(['day']) }),
     "day and quarter lack today's minutes twice": poll({ change: lag(['day', 'quarter']) }),
     'minute has all rows twice': poll({ change: double }),
-    'the last minutes are forced into day': poll({
-      change: (people) =>
-        people.change((response, { from }) =>
-          from.includes('T10:45') ? { ...response, aggregation: 'day' } : response,
-        ),
-    }),
+    'the last minutes are forced into day': poll({ change: forced('day', 'T10:45') }),
     'the last minutes lose counts while they are read': poll({
       change(people) {
         let recent = 0;
         // Read once before the other requests, and twice after them, because it is lower then.
-        people.change((response, { from }) =>
-          from.includes('T10:45') && recent++ % 3 === 0
-            ? { ...response, rows: response.rows.map((row) => ({ ...row, counts: [3, 1] })) }
-            : response,
-        );
+        changed('T10:45', (response) =>
+          recent++ % 3 === 0 ? withRows(response, [3, 1]) : response,
+        )(people);
       },
     }),
     'today is answered in another aggregation than the period': poll({
-      change: (people) =>
-        people.change((response, { aggregation, from }) =>
-          aggregation === 'day' && from.startsWith('2026-11-18')
-            ? { ...response, aggregation: 'quarter' }
-            : response,
-        ),
+      change: changed('2026-11-18', (response) =>
+        response.aggregation === 'day' ? { ...response, aggregation: 'quarter' } : response,
+      ),
     }),
-    'the service forces quarter for the period': poll({ change: forceQuarter('2026-11-01') }),
+    'the service forces quarter for the period': poll({ change: forced('quarter', '2026-11-01') }),
     'a new counting period': poll({ change: goToDecember }),
   });
   expect(found).toEqual(documented('total source', examples));
@@ -240,7 +234,7 @@ test('recent', async () => {
       recent: [20, 0],
     }),
     'it doubles from 20 or more': poll((people) => people.record(people.nowMs - 1, [20, 20])),
-    'it is answered in another aggregation': poll(forceQuarter('2026-11-18T10:4')),
+    'it is answered in another aggregation': poll(forced('quarter', 'T10:4')),
   });
   expect(found).toEqual(documented('recent', examples));
 });
@@ -266,7 +260,7 @@ test('baseline', async () => {
     'a new counting period': poll({ isDue, change: goToDecember }),
     'recent is answered in another aggregation': poll({
       isDue,
-      change: forceQuarter('2026-11-18T10:45'),
+      change: forced('quarter', 'T10:45'),
     }),
     'recent doubles from 20 or more': poll({
       isDue,
@@ -288,12 +282,7 @@ test('baseline', async () => {
       change: (people) => people.empty(({ from }) => from.includes('T10:45')),
     }),
     "while it is read, the last minutes lack some of today's": poll({
-      change: (people) =>
-        people.change((response, { from }) =>
-          from.includes('T10:45')
-            ? { ...response, rows: response.rows.map((row) => ({ ...row, counts: [1, 1] })) }
-            : response,
-        ),
+      change: changed('T10:45', (response) => withRows(response, [1, 1])),
     }),
     'while it is read, the last minutes come by two aggregations': poll({
       change(people) {
