@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import fc from 'fast-check';
 import type Library from 'opening_hours';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
@@ -49,16 +48,16 @@ describe('opening hours', () => {
       'opens 01T06:00, closes 01T18:00, opens 04T08:00, closes 04T14:00, opens 07T06:00, closes 07T18:00',
     ],
     [
-      // Ascension Day is 14 May 2026. The library does not know 9 May, the day of Europe since 2019.
+      // Ascension Day is 14 May 2026.
       'add a holiday, and open on one',
       {
-        text: '10:00-18:00; PH off; May 09 off; 2026 May 14 12:00-16:00',
+        text: '10:00-18:00; PH off; May 13 off; 2026 May 14 12:00-16:00',
         holidays: 'lu',
         zone: 'UTC',
       },
-      '2026-05-08T12:00Z',
+      '2026-05-12T12:00Z',
       '2026-05-15',
-      'closes 08T18:00, opens 10T10:00, closes 10T18:00, opens 11T10:00, closes 11T18:00, opens 12T10:00, closes 12T18:00, opens 13T10:00, closes 13T18:00, opens 14T12:00, closes 14T16:00',
+      'closes 12T18:00, opens 14T12:00, closes 14T16:00',
     ],
     ['in a skipped hour do not occur', AT_NIGHT, '2026-03-28T12:00Z', '2026-03-30', ''],
     [
@@ -96,10 +95,10 @@ describe('opening hours', () => {
 
   test('that never change stay as they are for a week at least', () => {
     const hours = parseOpeningHours('24/7', undefined);
-    const fromMs = Date.parse('2026-01-15');
+    const startMs = Date.parse('2026-01-15');
     const weekMs = 7 * 86_400_000;
-    expect(hours.nextChangeAfter(fromMs, 'UTC')).toBe(fromMs + weekMs);
-    const span = { startMs: fromMs, endMs: fromMs + 60 * weekMs };
+    expect(hours.nextChangeAfter(startMs, 'UTC')).toBe(startMs + weekMs);
+    const span = { startMs, endMs: startMs + 60 * weekMs };
     expect(hours.openSpans(span, 'UTC')).toEqual([span]);
   });
 
@@ -214,7 +213,6 @@ test.each<[string, string, ...(string | undefined)[]]>([
 });
 
 test.each([
-  '08:00-20:00',
   '08:00-20:00 "self-service"',
   '08:00-20:00 open "self-service"',
   '08:00-20:00 "unknown, SH at sunset, 10:00+"; Su off "closed"',
@@ -236,37 +234,6 @@ test.each([
   'Mo-Fr Jun-Aug 10:00-16:00',
 ])('%j has its separators', (text) => {
   expect(parseOpeningHours(text, 'dk')).toBeInstanceOf(OpeningHours);
-});
-
-const WORDS =
-  'Mo|Mo-Fr|Sa,Su|PH|PH +1 day|Jan|Feb 29|Dec 25-Jan 06|2026|2026-2027|2040|week 01-53/2|Mo[-1]|Mo[1] +1 day|' +
-  'easter|easter +1 day|easter -2 days|easter -90 days|2026 easter|24/7|08:00-20:00|22:00-02:00|off|open|;|,|"x"|||';
-
-test('any words are hours that say when they are open at any instant, or an error', () => {
-  let valid = 0;
-  function parsed(text: string): OpeningHours | undefined {
-    try {
-      return parseOpeningHours(text, 'us');
-    } catch {
-      return undefined;
-    }
-  }
-  fc.assert(
-    fc.property(
-      fc.array(fc.constantFrom(...WORDS.split('|')), { minLength: 1, maxLength: 4 }),
-      fc.array(fc.date({ min: new Date('2020'), max: new Date('2050'), noInvalidDate: true })),
-      (words, instants) => {
-        const hours = parsed(words.join(' '));
-        valid += hours === undefined ? 0 : 1;
-        for (const atMs of instants.map((instant) => instant.getTime())) {
-          expect(hours?.isOpenAt(atMs, COPENHAGEN) ?? true).toBeTypeOf('boolean');
-          expect(hours?.nextChangeAfter(atMs, COPENHAGEN) ?? Infinity).toBeGreaterThan(atMs);
-        }
-      },
-    ),
-    { seed: 46, numRuns: 40 },
-  );
-  expect(valid).toBeGreaterThan(5);
 });
 
 test('the list of holiday regions is that of the opening_hours library', () => {

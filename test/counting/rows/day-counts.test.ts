@@ -78,32 +78,30 @@ describe('a counter of two days', () => {
   test('returns days that do not change when counts are added', () => {
     const counter = counterOfBoth();
     counter.add(DAY.startMs, [100_000, 0]);
-    const [, day] = counter.days();
+    const days = counter.days();
     counter.add(DAY.startMs, [1, 1]);
     counter.add(DAY_BEFORE.startMs - 1, [1, 1]);
-    expect(day && positiveSums(day)).toEqual([100_000, 0]);
-    expect(day?.before).toEqual(NOBODY);
+    expect(days.map(positiveSums)).toEqual([NOBODY, [100_000, 0]]);
+    expect(days[0]?.before).toEqual(NOBODY);
   });
 
   test('adds counts of one of the days', () => {
-    const earlier = counterOfBoth();
-    earlier.add(DAY_BEFORE.startMs - 1, [1, 2]);
-    [3, 4, 5].forEach((minute) => {
-      earlier.add(DAY.startMs + minute * MINUTE_MS, [minute, 1]);
-    });
-    const counter = counterOfBoth();
-    counter.add(DAY_BEFORE.startMs - 1, [1, 0]);
-    counter.add(DAY.startMs + 4 * MINUTE_MS, [2, 0]);
+    const [earlier, counter] = [counterOfBoth(), counterOfBoth()];
+    for (const [to, startMs, counts] of [
+      [earlier, DAY_BEFORE.startMs - 1, [1, 2]],
+      [earlier, DAY.startMs + 3 * MINUTE_MS, [3, 1]],
+      [earlier, DAY.startMs + 5 * MINUTE_MS, [5, 1]],
+      [counter, DAY_BEFORE.startMs - 1, [1, 0]],
+      [counter, DAY.startMs + 5 * MINUTE_MS, [2, 0]],
+    ] as const) {
+      to.add(startMs, counts);
+    }
     earlier.days().forEach((day) => {
       counter.addDay(day);
     });
-    expect([2, 3, 4, 5, 6].map((step) => countsAt(counter, step))).toEqual([
-      [NOBODY, NOBODY],
-      [NOBODY, [3, 1]],
-      [NOBODY, [6, 1]],
-      [NOBODY, [5, 1]],
-      [NOBODY, NOBODY],
-    ]);
+    const steps = [2, 3, 4, 5, 6].map((step) => countsAt(counter, step)[1]);
+    expect(steps).toEqual([NOBODY, [3, 1], NOBODY, [7, 1], NOBODY]);
+    expect(counter.days().map(positiveSums)).toEqual([NOBODY, [10, 2]]);
     expect(counter.days()[0]?.before).toEqual([2, 2]);
   });
 });
@@ -129,17 +127,6 @@ describe('windows', () => {
     expect(counter.days().map(positiveSums)).toEqual([NOBODY, [3, 0]]);
   });
 
-  test('count what is dated outside if there is only one', () => {
-    const counter = counterOfBoth();
-    const samples = [{ rows: rowsAt(-3 * 24 * 60, -10, 5, 90), window: WINDOWS[0] }];
-    expect(addWindows(counter, samples, COPENHAGEN, 'local')).toBe(true);
-    expect(counter.days().map(positiveSums)).toEqual([
-      [1, 0],
-      [2, 0],
-    ]);
-    expect(counter.days()[0]?.before).toEqual([1, 0]);
-  });
-
   test('cannot be added if a key is no time', () => {
     const last = { rows: [...rowsAt(65), { key: 'x', counts: [1, 0] }], window: WINDOWS[1] };
     const first = { rows: [], window: WINDOWS[0] };
@@ -163,7 +150,6 @@ test.each([
 test.each([
   ['nobody', '0 0 0 / 0 0 0', 0, '/'],
   ['both ends', '0 1 0 2 0 / 0 0 3 0 0', 1, '1 0 2 / 0 3 0'],
-  ['the first and the last step', '1 0 0 / 0 0 2', 0, '1 0 0 / 0 0 2'],
   ['a correction', '0 -1 0', 1, '-1'],
 ])('steps that counted %s are packed', (_, steps, first, expected) => {
   const packed = packSteps(stepsOf(steps));
@@ -178,33 +164,18 @@ test.each([
   expect(smallest(Float64Array.from(counts))).toEqual(type.from(counts));
 });
 
-describe('a minute has', () => {
-  test.each([
-    [1, 0],
-    [3, 7],
-  ])('its own counts: minute %d', (minute, expected) => {
-    expect(countInMinute(countsOf('0 0 / 5 7'), 1, minute)).toBe(expected);
-  });
-
-  test.each([
-    [29, 0],
-    [30, 1],
-    [45, 2],
-  ])('a part of its quarter-hour: minute %d', (minute, expected) => {
-    const counted = countsOf('15 30', { stepMs: QUARTER_MS });
-    expect(countInMinute(counted, 0, minute)).toBe(expected);
-  });
-
-  test.each([
-    [29, 0],
-    [44, 1],
-    [45, 3],
-    [49, 0],
-  ])('a part of a running window of four minutes: minute %d', (minute, expected) => {
-    const lastStepEndMs = DAY.startMs + 49 * MINUTE_MS;
-    const counted = countsOf('15 12', { stepMs: QUARTER_MS, lastStepEndMs });
-    expect(countInMinute(counted, 0, minute)).toBe(expected);
-  });
+test.each([
+  ['its own counts', { stepMs: MINUTE_MS }, { 1: 0, 2: 15, 3: 30 }],
+  ['a part of its quarter-hour', { stepMs: QUARTER_MS }, { 29: 0, 30: 1, 45: 2 }],
+  [
+    'a part of a running window of ten minutes',
+    { stepMs: QUARTER_MS, lastStepEndMs: DAY.startMs + 55 * MINUTE_MS },
+    { 29: 0, 44: 1, 45: 3, 55: 0 },
+  ],
+])('a minute has %s', (_, steps, expected) => {
+  const counted = countsOf('15 30', steps);
+  const counts = Object.keys(expected).map((minute) => countInMinute(counted, 0, Number(minute)));
+  expect(counts).toEqual(Object.values(expected));
 });
 
 test.each([
@@ -217,16 +188,13 @@ test.each([
   expect(until).toEqual({ ...counted, counts: [Float64Array.from(expected)] });
 });
 
-describe('the last step that counted anybody', () => {
-  /** Minutes 2 to 6. */
-  const COUNTED = countsOf('1 0 0 0 -1 / 0 0 2 0 0');
-
-  test.each([
-    ['is of any counter', undefined, undefined, 4],
-    ['is of one counter', undefined, 0, 2],
-    ['begins before the end', 4 * MINUTE_MS, undefined, 2],
-  ])('%s', (_, endMs, counter, expected) => {
-    const lastSeenMs = lastSeenIn(COUNTED, endMs && DAY.startMs + endMs, counter);
-    expect(lastSeenMs).toBe(expected && DAY.startMs + expected * MINUTE_MS);
-  });
+/** Minutes 2 to 6. */
+test.each([
+  ['of any counter', undefined, undefined, 4],
+  ['of one counter', undefined, 0, 2],
+  ['that began before an instant', 4, undefined, 2],
+])('the last step %s that counted anybody', (_, endMinute, counter, expected) => {
+  const endMs = endMinute && DAY.startMs + endMinute * MINUTE_MS;
+  const seenMs = lastSeenIn(countsOf('1 0 0 0 -1 / 0 0 2 0 0'), endMs, counter);
+  expect(seenMs).toBe(DAY.startMs + expected * MINUTE_MS);
 });
