@@ -40,13 +40,10 @@ describe('high-water marks', () => {
       counterOwner('https://s.example.org', 'riverside-api', 'hilltop'),
     ];
     owners.forEach((owner, i) => marks.update(owner, 'logins', NOVEMBER, 412 + i, NOW_MS));
-    const again = restored(marks.changedMarks('all'));
-    expect(again.ignored).toBe(0);
-    expect(again.marks.size).toBe(4);
-    expect(again.value).toBeUndefined();
-    for (const owner of owners) {
-      expect(again.marks.get(owner, 'logins')).toEqual(marks.get(owner, 'logins'));
-    }
+    const { marks: again, ignored, value } = restored(marks.changedMarks('all'));
+    expect([again.size, ignored, value]).toEqual([4, 0, undefined]);
+    const values = owners.map((owner) => again.get(owner, 'logins')?.value);
+    expect(values).toEqual([412, 413, 414, 415]);
   });
 
   test('of the running period and the one before are kept, over a restart too', () => {
@@ -101,15 +98,19 @@ describe('high-water marks', () => {
   test('of keys are found by breakdown, counter and period, whatever the key', () => {
     const marks = new HighWaterMarks();
     const keys = ['101', '', 'a:b', 'people_exited:7', '"\\\n'];
-    for (const key of keys) {
-      marks.update(OWNER, counterOfKey('branch', 'people_entered', key), NOVEMBER, 7, NOW_MS);
-    }
-    marks.update(OWNER, counterOfKey('branch', 'people_exited', 'out'), NOVEMBER, 7, NOW_MS);
-    marks.update(OWNER, counterOfKey('device', 'people_entered', 'door'), NOVEMBER, 7, NOW_MS);
-    marks.update(OWNER, counterOfKey('branch', 'people_entered', 'old'), OCTOBER, 7, NOW_MS);
-    marks.update(OWNER, 'people_entered', NOVEMBER, 9, NOW_MS);
     const other = counterOwner('https://s.example.org', 'riverside-api', 'hillside');
-    marks.update(other, counterOfKey('branch', 'people_entered', 'theirs'), NOVEMBER, 7, NOW_MS);
+    for (const [owner, counter, period] of [
+      ...keys.map(
+        (key) => [OWNER, counterOfKey('branch', 'people_entered', key), NOVEMBER] as const,
+      ),
+      [OWNER, counterOfKey('branch', 'people_exited', 'out'), NOVEMBER],
+      [OWNER, counterOfKey('device', 'people_entered', 'door'), NOVEMBER],
+      [OWNER, counterOfKey('branch', 'people_entered', 'old'), OCTOBER],
+      [OWNER, 'people_entered', NOVEMBER],
+      [other, counterOfKey('branch', 'people_entered', 'theirs'), NOVEMBER],
+    ] as const) {
+      marks.update(owner, counter, period, 7, NOW_MS);
+    }
     for (const one of [marks, restored(marks.changedMarks('all')).marks]) {
       const found = one.ofKeys(OWNER, 'branch', 'people_entered', NOVEMBER.startMs);
       expect([...found.keys()].toSorted()).toEqual(keys.toSorted());
@@ -143,10 +144,10 @@ describe('high-water marks', () => {
   test('are the higher ones of what is stored and what was counted', () => {
     const marks = new HighWaterMarks();
     marks.update(OWNER, 'logins', NOVEMBER, 6, NOW_MS);
-    marks.restore([markAt(NOVEMBER.startMs)]);
-    expect(marks.get(OWNER, 'logins')?.value).toBe(7);
-    marks.restore([{ ...markAt(NOVEMBER.startMs), value: 5 }]);
-    expect(marks.get(OWNER, 'logins')?.value).toBe(7);
+    for (const value of [7, 5]) {
+      marks.restore([{ ...markAt(NOVEMBER.startMs), value }]);
+      expect(marks.get(OWNER, 'logins')?.value).toBe(7);
+    }
   });
 
   // A mistyped start would be a period that never ends.
@@ -158,9 +159,6 @@ describe('high-water marks', () => {
     ['0050-11-01T00:00:00.000Z', undefined],
   ])('are restored if a counting period can start then: %s', (start, expected) => {
     const { value, ignored } = restored([markAt(Date.parse(start))]);
-    expect({ value, ignored }).toEqual({
-      value: expected,
-      ignored: expected === undefined ? 1 : 0,
-    });
+    expect([value, ignored]).toEqual([expected, expected === undefined ? 1 : 0]);
   });
 });
