@@ -1,8 +1,8 @@
 /** A customer with one stream, which a test polls step by step, over restarts. */
 import { ServiceError } from '../../src/base/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { COUNTERS } from '../../src/base/model.ts';
 import type { AggregatedResponse, KeyTimes, MinuteStream, Stream } from '../../src/base/model.ts';
-import { MINUTE_MS } from '../../src/base/duration.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import type { Customer } from '../../src/counting/customer.ts';
 import type { CounterValues, CustomerMetrics } from '../../src/counting/customer-metrics.ts';
@@ -27,9 +27,7 @@ import { queryFrom } from '../support/responses.ts';
 import type { Requested, Respond } from '../support/responses.ts';
 import { fittingKeyTimes, SimulatedPeople } from '../support/simulated-people.ts';
 
-export { MINUTE_MS };
-export const HOUR_MS = 60 * MINUTE_MS;
-export const DAY_MS = 24 * HOUR_MS;
+export { DAY_MS, HOUR_MS, MINUTE_MS };
 /** A Wednesday, 11:00 in Copenhagen. */
 export const START_MS = NOW_MS;
 
@@ -54,12 +52,8 @@ export abstract class PollFixture {
     timezone = 'Europe/Copenhagen',
     keyTimes: KeyTimes = 'local',
   ) {
-    const settings = {
-      zone: new Zone(timezone),
-      streams: [stream === 'logins' ? stream : 'people'],
-      owner: OWNER,
-      keyTimes,
-    } as const;
+    const streams = [stream === 'logins' ? stream : 'people'] as const;
+    const settings = { zone: new Zone(timezone), streams, owner: OWNER, keyTimes };
     this.#stream = stream;
     this.#createCustomer = () => customerNamed('riverside', this.marks, settings);
     this.#startMs = startMs;
@@ -220,11 +214,7 @@ export async function polledPeople(options?: StreamOptions): Promise<StreamFixtu
 }
 
 /** Returns how long ago each problem began, in minutes. */
-export function agesOf(
-  problems: readonly Problem[],
-  nowMs: number,
-): Readonly<Record<string, number>> {
-  return Object.fromEntries(
-    problems.map(({ kind, sinceMs }) => [kind, (nowMs - sinceMs) / MINUTE_MS]),
-  );
+export function agesOf(problems: readonly Problem[], nowMs: number): Record<string, number> {
+  const ages = problems.map(({ kind, sinceMs }) => [kind, (nowMs - sinceMs) / MINUTE_MS]);
+  return Object.fromEntries(ages) as Record<string, number>;
 }

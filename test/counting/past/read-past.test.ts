@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import type { AggregatedResponse } from '../../../src/base/model.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
-import { grandTotal, plus } from '../../../src/counting/rows/counts.ts';
+import { grandTotal, minus, plus } from '../../../src/counting/rows/counts.ts';
 import type { Counts } from '../../../src/counting/rows/counts.ts';
 import { stepsUntil } from '../../../src/counting/rows/day-counts.ts';
 import type { DayCounts } from '../../../src/counting/rows/day-counts.ts';
@@ -68,22 +68,18 @@ test.each(Array.from({ length: 12 }, (_, i) => i + 1))(
     const source = { query, stream: 'people', calendar, keyTimes } as const;
     const past = (await readPast(source, { startMs, endMs }, 'minute')) ?? { days: [] };
 
-    function servedBefore(atMs: number): number[] {
-      const rest = service.total(atMs, NOW_MS);
-      return service.total(startMs, NOW_MS).map((total, i) => total - (rest[i] ?? NaN));
+    function servedBefore(atMs: number): Counts {
+      return minus(service.total(startMs, NOW_MS), service.total(atMs, NOW_MS));
     }
     // A record exactly at the end is in the range or not: the service decides.
     const tolerance = hasQuietNights ? 0 : 3;
-    const [entered = NaN, exited = NaN] = servedBefore(endMs);
-    const [countedIn = NaN, countedOut = NaN] = countedBefore(past, endMs);
-    expect(Math.abs(countedIn - entered)).toBeLessThanOrEqual(tolerance);
-    expect(Math.abs(countedOut - exited)).toBeLessThanOrEqual(tolerance);
-    const hasTrueDays = hasQuietNights && conventions.windowTime === conventions.keyTime;
-    const days: number[] = [];
-    for (let dayMs = startMs; hasTrueDays && dayMs < endMs; dayMs = calendar.dayAt(dayMs).endMs) {
-      days.push(dayMs);
+    for (const difference of minus(countedBefore(past, endMs), servedBefore(endMs))) {
+      expect(Math.abs(difference)).toBeLessThanOrEqual(tolerance);
     }
-    expect(days.map((dayMs) => countedBefore(past, dayMs))).toEqual(days.map(servedBefore));
+    const hasTrueDays = hasQuietNights && conventions.windowTime === conventions.keyTime;
+    for (let dayMs = startMs; hasTrueDays && dayMs < endMs; dayMs = calendar.dayAt(dayMs).endMs) {
+      expect(countedBefore(past, dayMs)).toEqual(servedBefore(dayMs));
+    }
   },
 );
 
@@ -112,7 +108,6 @@ test.each<[Resolution, string, readonly number[], readonly string[]]>([
   ['quarter', 'neither response', [], ['day', 'minute']],
   ['minute', 'the sums by day', [1], ['day', 'minute', 'minute', 'day']],
   ['minute', 'the minutes', [2], ['day', 'minute', 'minute']],
-  ['quarter', 'the minutes', [2], ['day', 'minute', 'minute']],
   ['minute', 'the sums and the second minutes', [1, 3], ['day', 'minute', 'minute', 'day']],
 ])('%s: has all counts if a fault lowers %s', async (resolution, _, lowered, expected) => {
   const timesMs = [1, 5, 9].map((hours) => DAY.startMs + (hours * DAY_MS) / 24);
