@@ -10,7 +10,6 @@ import { streamContext } from '../../src/counting/customer-poll.ts';
 import type { PollTimes } from '../../src/counting/customer-poll.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import type { StoredMark } from '../../src/counting/high-water-marks.ts';
-import type { Problem } from '../../src/counting/problems.ts';
 import type { Query } from '../../src/counting/rows/window-reader.ts';
 import { planPoll, pollStream } from '../../src/counting/totals/poll.ts';
 import type {
@@ -211,10 +210,4 @@ export async function polledPeople(options?: StreamOptions): Promise<StreamFixtu
   const people = new StreamFixture(options);
   await people.poll();
   return people;
-}
-
-/** Returns how long ago each problem began, in minutes. */
-export function agesOf(problems: readonly Problem[], nowMs: number): Record<string, number> {
-  const ages = problems.map(({ kind, sinceMs }) => [kind, (nowMs - sinceMs) / MINUTE_MS]);
-  return Object.fromEntries(ages) as Record<string, number>;
 }
