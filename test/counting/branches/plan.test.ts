@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
 import { ServiceError } from '../../../src/base/errors.ts';
+import type { AggregatedResponse } from '../../../src/base/model.ts';
 import {
   decide,
   isPastKnown,
@@ -12,7 +13,9 @@ import { countedKeys } from '../../../src/counting/branches/sites.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
 import { countInMinute } from '../../../src/counting/rows/day-counts.ts';
+import type { CountsToday } from '../../../src/counting/rows/day-counts.ts';
 import { COPENHAGEN } from '../../support/owner.ts';
+import { responseOf } from '../../support/responses.ts';
 import { at, BranchFixture } from './fixture.ts';
 
 const NORTH = '101';
@@ -36,18 +39,19 @@ describe('today', () => {
     branches.record(NORTH, at(10, 3), [5, 0]);
     branches.record(NORTH, at(10, 17), [0, 4]);
     await branches.poll();
-    const counts = branches.today(NORTH)?.counts;
+    const { counts } = branches.today(NORTH) as CountsToday;
     // The window until 10:15 is finished at 10:20.
     expect(branches.windows(NORTH)).toEqual([[24, 5, 4]]);
-    expect(counts?.lastStepEndMs).toBe(at(10, 18));
-    expect(counts && countInMinute(counts, 0, 360)).toBeCloseTo(5 / 18, 12);
-    expect(counts && countInMinute(counts, 0, 378)).toBe(0);
+    expect(counts.lastStepEndMs).toBe(at(10, 18));
+    expect(countInMinute(counts, 0, 360)).toBeCloseTo(5 / 18, 12);
+    expect(countInMinute(counts, 0, 378)).toBe(0);
 
     await branches.pollAt(at(10, 20));
-    expect(branches.windows(NORTH)).toEqual([
+    const windows = [
       [24, 5, 0],
       [25, 0, 4],
-    ]);
+    ];
+    expect(branches.windows(NORTH)).toEqual(windows);
   });
 
   test('is unknown while the newest counts of the customer have no response', async () => {
@@ -126,13 +130,11 @@ describe('today', () => {
     await branches.pollUntil(at(10, 30));
     const fresh = branches.restarted();
     await fresh.poll();
-    const seen = [branches, fresh].map((one) =>
+    const [seen, known] = [branches, fresh].map((one) =>
       [NORTH, SOUTH].map((key) => one.today(key)?.lastSeenMs),
     );
-    expect(seen).toEqual([
-      [at(10, 7), at(10, 11)],
-      [at(10), at(10)],
-    ]);
+    expect(seen).toEqual([at(10, 7), at(10, 11)]);
+    expect(known).toEqual([at(10), at(10)]);
   });
 
   test('does not take the last minute of the customer for a branch that counted before', async () => {
@@ -206,20 +208,6 @@ describe('the days before', () => {
     }
   });
 
-  test('are read by hours in which the customer counted anybody, newest first, once', async () => {
-    const branches = new BranchFixture(at(9, 30));
-    for (const day of [1, 2]) {
-      branches.record(NORTH, at(10, 20, day), [12, 8]);
-      branches.record(NORTH, at(12, 40, day), [12, 8]);
-    }
-    await branches.poll();
-    await branches.pollUntil(at(9, 30) + DAY_MS, HOUR_MS);
-    const ends = branches.requests.map(({ to }) => to?.slice(8, 13));
-    expect(ends).toEqual(['17T11', '17T13', '16T11', '16T13']);
-    const quarters = [24, 25, 26, 27, 32, 33, 34, 35].map((quarter) => [quarter, 3, 2]);
-    expect(branches.pastQuarters(NORTH, 2)).toEqual(quarters);
-  });
-
   test('are not known while those of the customer are not', async () => {
     expect(isPastKnown(NO_BRANCHES)).toBe(false);
     const branches = await morning();
@@ -289,22 +277,17 @@ test('a thousand branches are counted, and no window is requested again for thos
 });
 
 test.each([
-  ['is empty', []],
-  ['has less than the one before, if not than the customer', [{ key: NORTH, counts: [1, 0] }]],
+  ['is empty', {}],
+  ['has less than the one before, if not than the customer', { [NORTH]: [1, 0] }],
 ])('a response that %s is requested again', async (_, less) => {
   const branches = new BranchFixture(at(10, 18));
   branches.record(NORTH, at(10, 3), [1, 0]);
-  let isLess = false;
-  branches.change = ({ rows, ...response }) => {
-    // The customer has no counts of SOUTH.
-    const all = [...rows, { key: SOUTH, counts: [4, 0] }];
-    const changed = { ...response, rows: isLess ? less : all };
-    isLess = false;
-    return changed;
-  };
+  // The customer has no counts of SOUTH.
+  const served: AggregatedResponse[] = [];
+  branches.change = () => served.pop() ?? responseOf({ [NORTH]: [1, 0], [SOUTH]: [4, 0] });
   await branches.pollUntil(at(10, 34));
-  isLess = true;
   branches.requests = [];
+  served.push(responseOf(less));
   await branches.pollUntil(at(10, 35));
   expect(branches.requests).toHaveLength(2);
   expect(branches.sumsToday(SOUTH)).toEqual([4, 0]);

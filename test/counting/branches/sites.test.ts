@@ -85,39 +85,30 @@ describe('the branches', () => {
     ]);
   });
 
-  test('are those of the stored windows, before the first poll', async () => {
+  test('are those of the stored windows before the first poll, not those that are restored later', async () => {
     const branches = new SitesFixture();
     branches.record(NORTH, at(10, 3), [1, 0]);
-    branches.nowMs = at(10, 40);
     await branches.poll();
     const restarted = new SitesFixture();
     restarted.sites.restore(branches.sites.state);
     expect(restarted.keys).toEqual([NORTH]);
-  });
-
-  test('keep their windows when others are restored later', async () => {
-    const branches = new SitesFixture();
-    branches.record(NORTH, at(10, 3), [1, 0]);
-    await branches.poll();
     branches.sites.restore({ ...NO_BRANCHES, keys: [SOUTH] });
     expect(branches.sites.state.keys).toEqual([NORTH]);
     expect(branches.sites.plan()).toBeUndefined();
   });
 
-  test('go after four weeks without counts, or stay if they are configured', async () => {
-    for (const [configured, expected] of [
-      [{}, [SOUTH]],
-      [{ [NORTH]: OTHERS }, [NORTH, SOUTH]],
-    ] as const) {
-      const branches = new SitesFixture(configured, at(11, 10));
-      branches.record(NORTH, at(12, 0, HISTORY_DAYS), [1, 1]);
-      branches.record(SOUTH, at(10, 3), [1, 0]);
-      for (const keys of [[NORTH, SOUTH], expected]) {
-        await branches.poll();
-        branches.sites.learn();
-        expect(branches.keys).toEqual(keys);
-        branches.nowMs += DAY_MS;
-      }
+  test.each([
+    ['go', {}, [SOUTH]],
+    ['stay if they are configured', { [NORTH]: OTHERS }, [NORTH, SOUTH]],
+  ])('that counted nobody for four weeks %s', async (_, configured, expected) => {
+    const branches = new SitesFixture(configured, at(11, 10));
+    branches.record(NORTH, at(12, 0, HISTORY_DAYS), [1, 1]);
+    branches.record(SOUTH, at(10, 3), [1, 0]);
+    for (const keys of [[NORTH, SOUTH], expected]) {
+      await branches.poll();
+      branches.sites.learn();
+      expect(branches.keys).toEqual(keys);
+      branches.nowMs += DAY_MS;
     }
   });
 
@@ -169,8 +160,7 @@ describe('values', () => {
     // That of a window alone.
     branches.record(NORTH, at(10, 4), [2, 0], 15 * MINUTE_MS);
     branches.nowMs = at(10, 21);
-    branches.count();
-    expect(await branches.read()).toBe(1);
+    expect(await branches.poll()).toBe(1);
     expect(branches.occupancy).toEqual({ [NORTH]: 7 });
   });
 
@@ -181,8 +171,7 @@ describe('values', () => {
     branches.sites.counted({ ...branches.customer(), past: undefined });
     expect(await branches.read()).toBe(1);
     expect(branches.occupancy).toEqual({ [NORTH]: 5 });
-    expect(branches.sites.learn()).toBe(false);
-    expect(branches.sites.isWaiting).toBe(false);
+    expect([branches.sites.learn(), branches.sites.isWaiting]).toEqual([false, false]);
     branches.count();
     expect(branches.sites.isWaiting).toBe(true);
   });
@@ -207,22 +196,22 @@ async function counted(northUntilMs = at(14)): Promise<SitesFixture> {
 }
 
 test('a branch counts nobody where another one does, unless the polls of their customer fail', async () => {
-  const branches = await counted(at(10, 45));
+  const { sites } = await counted(at(10, 45));
   function problemsOf(isCurrent: boolean) {
-    const metrics = branches.sites.metricsAt(at(14), { isCurrent, loginMs: undefined });
-    return metrics.map(({ key, problems, isTrusted }) => ({ key, problems, isTrusted }));
+    const metrics = sites.metricsAt(at(14), { isCurrent, loginMs: undefined });
+    return metrics.map(({ problems, isTrusted }) => [problems, isTrusted]);
   }
   // From 11:00 to 13:00: the days before are known by hour.
   const silent = { kind: 'nobody_counted', sinceMs: at(10, 30), missed: 24 };
   expect(problemsOf(true)).toEqual([
-    { key: NORTH, problems: [silent], isTrusted: false },
-    { key: SOUTH, problems: [], isTrusted: true },
+    [[silent], false],
+    [[], true],
   ]);
+  expect(sites.problems).toEqual([[NORTH, [silent]]]);
   expect(problemsOf(false)).toEqual([
-    { key: NORTH, problems: [], isTrusted: false },
-    { key: SOUTH, problems: [], isTrusted: false },
+    [[], false],
+    [[], false],
   ]);
-  expect(branches.sites.problems).toEqual([[NORTH, [silent]]]);
 });
 
 test('a silent door is a problem of its branch alone', async () => {
@@ -253,22 +242,6 @@ test('nothing is requested before the first poll, and while keys cannot be parse
 });
 
 describe('the days before', () => {
-  test('are learned from once a day', async () => {
-    const branches = new SitesFixture({ [NORTH]: OTHERS });
-    branches.record(NORTH, at(12, 50, 1), [5, 5]);
-    await branches.poll();
-    expect(branches.metrics()[0]?.lastSeenMs).toBeUndefined();
-    branches.sites.learn();
-    expect(branches.metrics()[0]?.lastSeenMs).toBe(at(12, 45, 1));
-    branches.count();
-    expect(branches.sites.isWaiting).toBe(false);
-    branches.nowMs += DAY_MS;
-    branches.count();
-    expect(branches.sites.isWaiting).toBe(true);
-    branches.sites.learn();
-    expect(branches.sites.isWaiting).toBe(false);
-  });
-
   test('are learned from once the day that ended is read', async () => {
     const branches = new SitesFixture({ [NORTH]: OTHERS }, at(27, 55));
     branches.record(NORTH, at(27, 50), [5, 5]);
