@@ -273,8 +273,8 @@ describe('a customer that is polled by branch', () => {
     expect(branches?.[0]?.usual).toBeDefined();
     expect(estimate.people).toBeUndefined();
 
-    people.nowMs = CALENDAR.dayAt(people.nowMs).endMs - MINUTE_MS;
-    people.record(people.nowMs - HOUR_MS, [4, 0]);
+    people.nowMs += 2 * HOUR_MS;
+    people.record(people.nowMs - HOUR_MS - MINUTE_MS, [4, 0]);
     await people.poll();
     expect(await readWindows()).toEqual([true, false]);
     expect(people.metrics()).toMatchObject({ branches: [{ occupancy: 5 }], problems: [] });
