@@ -1,11 +1,10 @@
-/** What a building says about a silence: of its doors, of those who log in, and while polls fail. */
+/** What a building says about a silence: of its people, of those who log in, and while polls fail. */
 import { describe, expect, test } from 'vitest';
 import { MINUTE_STREAMS } from '../../src/base/model.ts';
-import { INITIAL_BREAKDOWN } from '../../src/counting/breakdowns/poll-breakdown.ts';
 import type { Span } from '../../src/counting/calendar/calendar.ts';
 import type { Customer } from '../../src/counting/customer.ts';
 import { daysBefore } from '../../src/counting/past/past.ts';
-import { CALENDAR, NOVEMBER } from '../support/owner.ts';
+import { CALENDAR } from '../support/owner.ts';
 import { ESTIMATED } from '../support/polled.ts';
 import { MINUTE_MS } from './fixture.ts';
 import {
@@ -127,45 +126,6 @@ describe('a building that counts nobody', () => {
     expect(metrics.estimate.people).toBeUndefined();
     pollBoth(library, 300, { 299: [1, 0] }, {}, TOMORROW);
     expect(metricsAt(library, 300, TOMORROW)).toMatchObject({ problems: [], isTrusted: true });
-  });
-
-  /** Polls entries of doors in the month, and today; as many leave. */
-  type Doors = Readonly<Record<string, number>>;
-  function pollDevices(library: Customer, minute: number, month: Doors, today = month): void {
-    const [totals = new Map(), ofToday = new Map()] = [month, today].map(
-      (doors) => new Map(Object.entries(doors).map(([door, count]) => [door, [count, count]])),
-    );
-    const atMs = TODAY.startMs + minute * MINUTE_MS;
-    const counts = { totals, today: ofToday, droppedKeys: 0 };
-    const snapshot = { period: NOVEMBER, day: TODAY, atMs, ...counts };
-    const state = { ...INITIAL_BREAKDOWN, snapshot };
-    library.breakdownSucceeded('device', { state, result: 'accepted' }, atMs);
-  }
-
-  test('has a silent device by its share of the month, since the start of a day without counts', () => {
-    const library = started();
-    library.breakdowns.configure(['device']);
-    poll(library, 600, passes(240, 600, [5, 4]));
-    expect(metricsAt(library, 600).problems).toEqual([]);
-    pollDevices(library, 600, { front: 80, side: 20 }, { front: 120 });
-    const { breakdowns, ...metrics } = metricsAt(library, 600);
-    // A fifth of the 120 who came in.
-    const silent = { kind: 'door_silent', sinceMs: TODAY.startMs, missed: 24 };
-    expect(metrics).toMatchObject({ problems: [silent], missed: 24, isTrusted: false });
-    expect(breakdowns.device?.keys.map(({ device }) => device)).toEqual([
-      { lastSeenMs: TODAY.startMs + 600 * MINUTE_MS, missed: 0 },
-      { lastSeenMs: TODAY.startMs, missed: 24 },
-    ]);
-  });
-
-  test('has no silent device after a day that ended soon after its last count', () => {
-    const library = started();
-    library.breakdowns.configure(['device']);
-    poll(library, 300, passes(240, 330, [150, 150]));
-    pollDevices(library, 300, { front: 80, side: 30 });
-    poll(library, 720, passes(240, 330, [150, 150]));
-    pollDevices(library, 720, { front: 200, side: 30 });
-    expect(metricsAt(library, 720).problems).toEqual([]);
   });
 
   test('has no problems of counts while polls fail, nor before the first poll', () => {

@@ -256,17 +256,6 @@ describe('what is inside now', () => {
     expect(above(full, again)).toEqual([['over_capacity', 311]]);
   });
 
-  test('is compared with another capacity at once, and not for all branches together', () => {
-    const full = { ...UNESTIMATED, capacity: 25 };
-    const library = polled(full);
-    const branches = { configured: {}, others: UNESTIMATED };
-    const counts = [full, { ...full, capacity: 26 }, { ...full, branches }].map((description) => {
-      library.setDescription(description);
-      return metricsAt(library, 480).problems.length;
-    });
-    expect(counts).toEqual([1, 0, 0]);
-  });
-
   test('is compared with the capacity by the estimate, where there is one', () => {
     const library = polled({ ...ESTIMATED, capacity: 25 });
     expect(metricsAt(library, 480).problems).toMatchObject([{ kind: 'over_capacity' }]);

@@ -50,12 +50,10 @@ export class BranchFixture {
     this.calendar = calendar;
   }
 
-  /** The day at `nowMs`. */
   get day(): Span {
     return this.calendar.dayAt(this.nowMs);
   }
 
-  /** Requests what has arrived. */
   get query(): Query {
     return queryFrom((question) => this.#respond(question), this.requests);
   }
@@ -84,30 +82,30 @@ export class BranchFixture {
 
   /** Polls the customer, and sends requests until none is planned or one fails. Returns how many were sent. */
   async poll(maxRequests = Infinity): Promise<number> {
-    const sent = this.requests.length;
+    const { calendar } = this;
+    const before = this.requests.length;
     const customer = this.customer();
-    const { query } = this;
-    this.state = update(this.state, this.calendar, customer);
-    for (let task = plan(this.state, customer); task; task = plan(this.state, customer)) {
-      if (this.requests.length - sent >= maxRequests) {
-        break;
-      }
-      try {
-        const table = await requestSums(task, this.calendar, query);
-        this.state = update(decide(this.state, task, table), this.calendar, customer);
-      } catch (error) {
-        if (!(error instanceof ServiceError)) {
-          throw error;
+    this.state = update(this.state, calendar, customer);
+    try {
+      for (let sent = 0; sent < maxRequests; sent += 1) {
+        const task = plan(this.state, customer);
+        if (task === undefined) {
+          break;
         }
-        break;
+        const table = await requestSums(task, calendar, this.query);
+        this.state = update(decide(this.state, task, table), calendar, customer);
+      }
+    } catch (error) {
+      if (!(error instanceof ServiceError)) {
+        throw error;
       }
     }
     if (isPastKnown(this.state) && this.state.past.some(hasWindows)) {
       const { keys } = this.state;
-      const pasts = keys.map((key) => [key, pastOf(this.state, this.calendar, key)] as const);
+      const pasts = keys.map((key) => [key, pastOf(this.state, calendar, key)] as const);
       this.state = fold(this.state, new Map(pasts));
     }
-    return this.requests.length - sent;
+    return this.requests.length - before;
   }
 
   /** Returns the entries and exits of a key in the quarter-hours of a past day that have counts. */
@@ -122,7 +120,6 @@ export class BranchFixture {
     return (past ? pastDays(past) : []).map(({ counts }) => counts.map(grandTotal));
   }
 
-  /** Polls at an instant. */
   async pollAt(atMs: number): Promise<void> {
     this.nowMs = atMs;
     await this.poll();

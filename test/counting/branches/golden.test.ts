@@ -25,15 +25,16 @@ function dayOf(stepMs: number, sums: readonly (readonly number[])[]): BranchDay 
   return { ...unknownDay(DAY, stepMs), sums: known };
 }
 
+/** The sums of entries and exits at the end of each hour. */
+function hourly({ entered, exited }: { entered: readonly number[]; exited: readonly number[] }) {
+  let sums: readonly number[] = [0, 0];
+  return entered.map((count, hour) => (sums = plus(sums, [count, exited[hour] ?? 0])));
+}
+
 describe.each(golden.cases)('$name', ({ weekday, closingMinute, history, polls }) => {
-  const days = history.map(({ weekday: ofDay, entered, exited }) => {
-    const sums = [0, 0];
-    const ends = entered.map((count, hour) => {
-      sums[0] = (sums[0] ?? 0) + count;
-      sums[1] = (sums[1] ?? 0) + (exited[hour] ?? 0);
-      return [...sums];
-    });
-    return { ...countsOfKey(CALENDAR, dayOf(PAST_WINDOW_MS, ends), 0), weekday: ofDay };
+  const days = history.map((day) => {
+    const counts = countsOfKey(CALENDAR, dayOf(PAST_WINDOW_MS, hourly(day)), 0);
+    return { ...counts, weekday: day.weekday };
   });
 
   test.each(polls)('estimates as the reference does at minute $minute', (poll) => {

@@ -1,6 +1,6 @@
 /** Which branches of a customer there are, and what they say after each response. */
 import { describe, expect, test } from 'vitest';
-import { DAY_MS, MINUTE_MS } from '../../../src/base/duration.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
 import { hasWindows, unknownDay, WINDOW_MS } from '../../../src/counting/branches/day.ts';
 import { NO_BRANCHES } from '../../../src/counting/branches/plan.ts';
 import { BranchSites } from '../../../src/counting/branches/sites.ts';
@@ -214,14 +214,16 @@ test('a branch counts nobody where another one does, unless the polls of their c
   ]);
 });
 
-test('a silent door is a problem of its branch alone', async () => {
-  const { sites } = await counted();
+test('a silent door is a problem of its branch alone, while others of the branch count', async () => {
   const [lastMs, untilMs] = [at(10, 30), at(14)];
   const device = { key: '301', lastMs, untilMs, people: 100, excess: 0, share: 0.5 };
-  const silences = new Map(
-    [...sites.sites].map(([key, site]) => [key, site.silencesOf(key === NORTH ? [device] : [])]),
-  );
-  const metrics = sites.metricsAt(at(14), { isCurrent: true, loginMs: undefined }, silences);
+  const [busy, closed] = [await counted(), await counted(at(12))].map(({ sites }) => sites);
+  const silences = [busy, closed].map((sites) => sites?.sites.get(NORTH)?.silencesOf([device]));
+  // To the last count of the branch.
+  const openMs = silences.map((ofSite) => ofSite?.get('301')?.openMs);
+  expect(openMs).toEqual([3.25 * HOUR_MS, 1.25 * HOUR_MS]);
+  const around = { isCurrent: true, loginMs: undefined };
+  const metrics = busy?.metricsAt(at(14), around, new Map([[NORTH, silences[0]]]));
   // 78 people since the end of the quarter-hour, of whom 39 came in.
   expect(metrics).toMatchObject([
     { problems: [{ kind: 'door_silent', missed: 19.5 }], isTrusted: false },

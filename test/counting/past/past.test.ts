@@ -83,64 +83,49 @@ test.each([
 });
 
 describe('on the next day', () => {
+  const TEN_MS = TODAY.startMs + 10 * HOUR_MS;
+
   /** Today as polled: by default 15 minutes before its end. */
   function appended(
-    { minutes = dayBefore(0, { 40: [3, 2] }), agoMs = QUARTER_MS },
-    past = threeDays(),
-    day = TOMORROW,
+    counts = dayBefore(0, { 40: [3, 2] }),
+    { agoMs = QUARTER_MS, past = threeDays(), day = TOMORROW } = {},
   ): Past | undefined {
     const atMs = TODAY.endMs - agoMs;
-    const polled = { counts: minutes, atMs, endMs: atMs, lastSeenMs: undefined };
+    const polled = { counts, atMs, endMs: atMs, lastSeenMs: undefined };
     return appendDay(CALENDAR, past, polled, day);
   }
 
   test('it has the day that was polled to its end', () => {
-    expect(appended({})).toMatchObject({
-      today: TOMORROW,
-      weekday: 4,
-      days: 4,
-      sums: [21, 10],
-      lastSeenMs: [TODAY.startMs + 10 * HOUR_MS, TODAY.startMs + 10 * HOUR_MS],
-    });
+    const lastSeenMs = [TEN_MS, TEN_MS];
+    const added = { today: TOMORROW, weekday: 4, days: 4, sums: [21, 10], lastSeenMs };
+    expect(appended()).toMatchObject(added);
   });
 
   test('it has 28 days, too, and forgets who was seen before them', () => {
-    const days = Array.from({ length: 28 }, (_, i) => dayBefore(28 - i, { 20: [1, 1] }));
-    expect(appended({}, createPast(CALENDAR, TODAY, days))).toMatchObject({
-      days: 28,
-      sums: [27 + 3, 27 + 2],
+    const days = Array.from({ length: 28 }, (_, i) => {
+      return dayBefore(28 - i, { 20: i === 0 ? [1, 1] : [1, 0] });
     });
-    const others = days.map((_, i) => dayBefore(28 - i, i === 0 ? { 20: [1, 1] } : {}));
-    const minutes = dayBefore(0, { 40: [3, 0] });
-    expect(appended({ minutes }, createPast(CALENDAR, TODAY, others))?.lastSeenMs).toEqual([
-      TODAY.startMs + 10 * HOUR_MS,
-      undefined,
-    ]);
+    const past = createPast(CALENDAR, TODAY, days);
+    const lastSeenMs = [TEN_MS, undefined];
+    const added = { days: 28, sums: [27 + 3, 0], lastSeenMs };
+    expect(appended(dayBefore(0, { 40: [3, 0] }), { past })).toMatchObject(added);
   });
 
   test('it knows who was seen before a day that counted nobody', () => {
     const { lastSeenMs } = threeDays();
-    expect(appended({ minutes: dayBefore(0) })?.lastSeenMs).toEqual(lastSeenMs);
+    expect(appended(dayBefore(0))?.lastSeenMs).toEqual(lastSeenMs);
   });
 
-  test.each([
-    ['polled more than 15 minutes before its end', { agoMs: QUARTER_MS + 1 }],
-    ['that another one followed', { minutes: dayBefore(1) }],
-    [
-      'of another length',
-      { minutes: { ...dayBefore(0), day: { ...TODAY, endMs: TODAY.endMs - 1 } } },
-    ],
-  ])('it lacks a day %s', (_, yesterday) => {
+  test('it lacks a day that was not polled to its end, and days between', () => {
     const past = threeDays();
-    expect(appended(yesterday, past)).toBe(past);
-  });
-
-  test('it lacks the days between', () => {
-    const past = threeDays();
-    expect(appendDay(CALENDAR, past, undefined, TOMORROW)).toBe(past);
-    expect(appended({}, past, CALENDAR.dayAt(TOMORROW.endMs))).toBe(past);
+    const shorter = { ...dayBefore(0), day: { ...TODAY, endMs: TODAY.endMs - 1 } };
     const older = createPast(CALENDAR, CALENDAR.dayBefore(TODAY), [dayBefore(2)]);
-    expect(appended({}, older)).toBe(older);
+    expect(appendDay(CALENDAR, past, undefined, TOMORROW)).toBe(past);
+    expect(appended(undefined, { past, agoMs: QUARTER_MS + 1 })).toBe(past);
+    expect(appended(dayBefore(1), { past })).toBe(past);
+    expect(appended(shorter, { past })).toBe(past);
+    expect(appended(undefined, { past, day: CALENDAR.dayAt(TOMORROW.endMs) })).toBe(past);
+    expect(appended(undefined, { past: older })).toBe(older);
   });
 
   test('it is the same on the same day, and is lost on the day before', () => {

@@ -135,14 +135,6 @@ describe('a library that counted nobody for days', () => {
     expect(past.lastSeenMs).toEqual([ENTRY_MS, QUARTERS_MS[1]]);
   });
 
-  test('has the minute of entries if it never counted an exit', async () => {
-    const past = await readQuiet({}, 9, (response) => ({
-      ...response,
-      rows: response.rows.map((row) => ({ ...row, counts: [row.counts[0] ?? 0, 0] })),
-    }));
-    expect(past.lastSeenMs).toEqual([ENTRY_MS, undefined]);
-  });
-
   test.each<[string, Change]>([
     [
       'no response',
