@@ -199,15 +199,9 @@ describe('a customer that is polled by branch', () => {
   test('has those that are configured, without values of today while their windows are unknown', () => {
     const customer = customerWith({ 101: { ...SITE, name: 'North', capacity: 80 }, 102: SITE });
     customer.breakdowns.configure(['branch']);
-    const counts = new Map([['101', [5, 4]]]);
-    const snapshot = {
-      period: NOVEMBER,
-      day: CALENDAR.dayAt(NOW_MS),
-      atMs: NOW_MS,
-      totals: counts,
-      today: counts,
-      droppedKeys: 0,
-    };
+    const [totals, today] = [new Map([['101', [5, 4]]]), new Map([['101', [2, 1]]])];
+    const at = { period: NOVEMBER, day: CALENDAR.dayAt(NOW_MS), atMs: NOW_MS };
+    const snapshot = { ...at, totals, today, droppedKeys: 0 };
     const state = { ...customer.breakdowns.stateOf('branch'), snapshot };
     customer.breakdownSucceeded('branch', { state, result: 'accepted' }, NOW_MS);
     // Those of the breakdown are totals alone.

@@ -101,6 +101,32 @@ describe('a breakdown', () => {
   });
 });
 
+describe('devices that counted anybody', () => {
+  function devicesOf({ customer, nowMs }: BreakdownFixture) {
+    const { startMs, month } = customer.periodAt(nowMs);
+    return customer.breakdowns.devicesOf(startMs, customer.calendar.periodStart(month - 1));
+  }
+
+  test('are known by when one of their counters last rose', async () => {
+    const totals = { '301': [5, 3], '302': [0, 0] };
+    const devices = new BreakdownFixture(totals, { '301': [1, 1] }, 'device');
+    expect(devicesOf(devices)).toBeUndefined();
+    await devices.poll();
+    await pollWith(devices, { '301': [5, 4], '302': [0, 0] });
+    const lastMs = devices.nowMs;
+    await devices.polls(1);
+    const device = { key: '301', people: 9, excess: 0, lastMs, untilMs: devices.nowMs };
+    expect(devicesOf(devices)).toEqual([device]);
+  });
+
+  test('and have no counts today counted before the day, whenever they were seen', async () => {
+    const devices = new BreakdownFixture({ '301': [5, 3] }, {}, 'device');
+    await devices.poll();
+    const { startMs } = devices.customer.calendar.dayAt(devices.nowMs);
+    expect(devicesOf(devices)).toMatchObject([{ key: '301', lastMs: startMs }]);
+  });
+});
+
 describe('the time of the scrape', () => {
   test('hides the values of yesterday', async () => {
     const branches = await polled();

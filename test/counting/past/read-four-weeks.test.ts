@@ -84,13 +84,16 @@ describe('the doors are learned from the 28 days before today', () => {
   }
 
   type Keys = readonly number[];
+  function within(keys: Keys): Keys {
+    return keys.map((key) => key + 60);
+  }
   test.each<[string, readonly string[], (keys: Keys) => Keys]>([
-    ['within quarter-hours', ['minute'], (keys) => keys.map((key) => key + 60)],
-    ['of which half are within', [], (keys) => [...keys, ...keys.map((key) => key + 60)]],
+    ['within quarter-hours', ['minute'], within],
+    ['of which half are', [], (keys) => [...keys, ...within(keys)]],
     [
-      'of which most are within',
+      'of which most are',
       ['minute'],
-      (keys) => [...keys, ...[...keys, ...keys.slice(0, 1)].map((key) => key + 60)],
+      (keys) => [...keys, ...within([...keys, ...keys.slice(0, 1)])],
     ],
   ])('by minute if quarters have keys %s', async (_, older, keys) => {
     const conventions = { minuteKey: MINUTE_KEYS.seconds };

@@ -143,22 +143,19 @@ describe('logins', () => {
   });
 });
 
-describe('the entries within the hour before a minute', () => {
+test('entries of the last hour are those of today, and of the day before if that is known', () => {
   const day = CALENDAR.dayAt(at(`${TODAY}T12:00`));
   const night = new DayCounter(CALENDAR, [CALENDAR.dayBefore(day)], 'people');
   night.add(at(`${TODAY}T03:20`), [9, 4]);
   const past = createPast(CALENDAR, day, night.days());
   const counts = { '04:05': [-2, 0], '04:10': [5, 7], '04:19': [1, 0], '04:20': [50, 0] };
-
-  test('are those of today, and of the day before if that is known', () => {
-    // Of the quarter-hour of 03:15, ten minutes.
-    expect(enteredLastHour(past, countsAt('04:20:59', counts))).toBe(6 + 5 + 1);
-    expect(enteredLastHour(past, countsAt('05:15', counts))).toBe(1 + 50);
-    for (const known of [undefined, { ...past, today: CALENDAR.dayBefore(day) }]) {
-      expect(enteredLastHour(known, countsAt('04:20', counts))).toBeUndefined();
-      expect(enteredLastHour(known, countsAt('05:00', counts))).toBe(5 + 1 + 50);
-    }
-  });
+  // Of the quarter-hour of 03:15, ten minutes.
+  expect(enteredLastHour(past, countsAt('04:20:59', counts))).toBe(6 + 5 + 1);
+  expect(enteredLastHour(past, countsAt('05:15', counts))).toBe(1 + 50);
+  for (const known of [undefined, { ...past, today: CALENDAR.dayBefore(day) }]) {
+    expect(enteredLastHour(known, countsAt('04:20', counts))).toBeUndefined();
+    expect(enteredLastHour(known, countsAt('05:00', counts))).toBe(5 + 1 + 50);
+  }
 });
 
 test('people are counted after an instant, up to another one, in minutes that have begun', () => {
@@ -223,12 +220,9 @@ test.each([
   ['2026-10-26', 4],
   ['2026-03-30', 0],
   ['2026-10-26', 0],
-])(
-  'four weeks with a change of the clocks: on %s, days that start at %i:00',
-  (today, dayStartsAt) => {
-    const past = pastOf({ today, dayStartsAt });
-    const poll = countsAt('11:30', { '09:50': [1, 0] }, { today, dayStartsAt });
-    // From 10:00 to 10:30.
-    expect(usualPeople(past, poll).people).toBeCloseTo(2 * 7, 9);
-  },
-);
+])('clocks changed within four weeks: on %s, days start at %i:00', (today, dayStartsAt) => {
+  const past = pastOf({ today, dayStartsAt });
+  const poll = countsAt('11:30', { '09:50': [1, 0] }, { today, dayStartsAt });
+  // From 10:00 to 10:30.
+  expect(usualPeople(past, poll).people).toBeCloseTo(2 * 7, 9);
+});

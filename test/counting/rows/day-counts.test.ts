@@ -164,14 +164,12 @@ test.each([
   expect(smallest(Float64Array.from(counts))).toEqual(type.from(counts));
 });
 
+const RUNNING = { stepMs: QUARTER_MS, lastStepEndMs: DAY.startMs + 55 * MINUTE_MS };
+
 test.each([
   ['its own counts', { stepMs: MINUTE_MS }, { 1: 0, 2: 15, 3: 30 }],
   ['a part of its quarter-hour', { stepMs: QUARTER_MS }, { 29: 0, 30: 1, 45: 2 }],
-  [
-    'a part of a running window of ten minutes',
-    { stepMs: QUARTER_MS, lastStepEndMs: DAY.startMs + 55 * MINUTE_MS },
-    { 29: 0, 44: 1, 45: 3, 55: 0 },
-  ],
+  ['a part of a running window of ten minutes', RUNNING, { 29: 0, 44: 1, 45: 3, 55: 0 }],
 ])('a minute has %s', (_, steps, expected) => {
   const counted = countsOf('15 30', steps);
   const counts = Object.keys(expected).map((minute) => countInMinute(counted, 0, Number(minute)));
