@@ -1,6 +1,5 @@
 /** What a customer exports: results of its polls, periods, totals, branches, and until when. */
 import { describe, expect, test } from 'vitest';
-import type { CountingPeriod } from '../../src/counting/calendar/calendar.ts';
 import { parseOpeningHours } from '../../src/counting/calendar/opening-hours.ts';
 import { updatePast } from '../../src/counting/customer-past.ts';
 import { counterValues } from '../../src/counting/customer-metrics.ts';
@@ -8,7 +7,7 @@ import type { CustomerDescription, SiteDescription } from '../../src/counting/cu
 import type { Customer } from '../../src/counting/customer.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
 import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
-import { CALENDAR, NOVEMBER, NOW_MS, OCTOBER, OWNER } from '../support/owner.ts';
+import { CALENDAR, NOVEMBER, NOW_MS } from '../support/owner.ts';
 import { customerNamed, ESTIMATED } from '../support/polled.ts';
 import { queryFrom } from '../support/responses.ts';
 import type { Requested } from '../support/responses.ts';
@@ -131,21 +130,6 @@ test.each([
   const { startMs: periodStartMs, month } = NOVEMBER;
   const marked = mark === undefined ? mark : { periodStartMs, month, value: mark, atMs: NOW_MS };
   expect(counterValues(marked, total, today)).toEqual({ ...expected, today });
-});
-
-test('continues the newest period of its marks until the next one starts', () => {
-  const marks = new HighWaterMarks();
-  const streams = ['people', 'logins'] as const;
-  const customer = customerNamed('riverside', marks, { owner: OWNER, streams });
-  // Days started at 06:00 then.
-  const [october, november] = [OCTOBER, NOVEMBER].map(({ startMs, ...period }) => {
-    return { ...period, startMs: startMs + 2 * HOUR_MS };
-  }) as [CountingPeriod, CountingPeriod];
-  marks.update(OWNER, 'people_exited', october, 7, NOW_MS);
-  marks.update(OWNER, 'logins', november, 7, NOW_MS);
-  const instants = [NOW_MS, NOVEMBER.endMs - 1, NOVEMBER.endMs];
-  const starts = instants.map((nowMs) => customer.metricsAt(nowMs).periodStartMs);
-  expect(starts).toEqual([november.startMs, november.startMs, NOVEMBER.endMs]);
 });
 
 test('has no totals to compare with if the mark of one counter is missing', () => {

@@ -60,21 +60,18 @@ describe('high-water marks', () => {
     expect([...restored(stored).marks.changedMarks('all')]).toEqual(stored.slice(0, 2));
   });
 
-  test('of a period that has not begun are ignored, and kept', () => {
+  test('of a period that has not begun are ignored, and kept; a customer continues the newest one', () => {
     const marks = new HighWaterMarks();
     const moved = { ...NOVEMBER, startMs: NOVEMBER.startMs - 5 * 3_600_000 };
-    marks.update(OWNER, 'people_entered', moved, 900, NOW_MS);
-    marks.update(OWNER, 'people_entered', DECEMBER, 3, DECEMBER.startMs);
+    marks.update(OWNER, 'people_entered', OCTOBER, 900, NOW_MS);
+    marks.update(OWNER, 'people_exited', moved, 900, NOW_MS);
+    marks.update(OWNER, 'people_exited', DECEMBER, 3, DECEMBER.startMs);
     const customer = customerNamed('riverside', marks, { owner: OWNER });
-    for (const [nowMs, period] of [
-      [DECEMBER.startMs - 1, moved],
-      [DECEMBER.startMs, DECEMBER],
-      [DECEMBER.startMs - 1, moved],
-    ] as const) {
-      expect(customer.metricsAt(nowMs).periodStartMs).toBe(period.startMs);
-    }
-    expect(marks.size).toBe(2);
-    expect(marks.get(OWNER, 'people_entered', DECEMBER.startMs)?.value).toBe(3);
+    const [beforeMs, atMs] = [DECEMBER.startMs - 1, DECEMBER.startMs];
+    const starts = [beforeMs, atMs, beforeMs].map((ms) => customer.metricsAt(ms).periodStartMs);
+    expect(starts).toEqual([moved.startMs, DECEMBER.startMs, moved.startMs]);
+    expect(marks.size).toBe(3);
+    expect(marks.get(OWNER, 'people_exited', DECEMBER.startMs)?.value).toBe(3);
   });
 
   test('say when the newest of them was raised, also after a restart', () => {

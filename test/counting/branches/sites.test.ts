@@ -130,12 +130,11 @@ describe('settings', () => {
     await branches.poll();
     const configured = { [SOUTH]: { ...OTHERS, capacity: 60 }, 400: OTHERS };
     branches.sites.setDescriptions({ configured, others: { ...OTHERS, capacity: 7 } });
-    const metrics = branches.metrics();
-    expect(metrics.map(({ key, capacity, occupancy }) => [key, capacity, occupancy])).toEqual([
-      [NORTH, 7, 4],
-      [SOUTH, 60, 2],
-      // What is no longer configured and counted nobody is gone.
-      ['400', undefined, undefined],
+    // What is no longer configured and counted nobody is gone.
+    expect(branches.metrics()).toMatchObject([
+      { key: NORTH, capacity: 7, occupancy: 4 },
+      { key: SOUTH, capacity: 60, occupancy: 2 },
+      { key: '400', capacity: undefined, occupancy: undefined },
     ]);
   });
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type Library from 'opening_hours';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   createOpeningHoursParser,
   HOLIDAY_REGIONS,
@@ -131,26 +131,6 @@ describe('opening hours', () => {
     expect(parse(LIBRARY_HOURS, 'dk')).toBe(parse(LIBRARY_HOURS, 'dk'));
     expect(parse(LIBRARY_HOURS, 'dk')).not.toBe(parse(LIBRARY_HOURS, 'no'));
   });
-});
-
-/** Whether it is open in Berlin at every ten minutes of days on which clocks change somewhere. */
-function opensInBerlin(): readonly boolean[] {
-  const text = 'PH off, 00:10-00:50,01:50-02:10,02:20-02:40,03:30-24:00';
-  const hours = parseOpeningHours(text, 'dk');
-  const days = ['2026-03-08', '2026-03-29', '2026-04-24', '2026-10-25', '2026-11-01'];
-  return days.flatMap((day) =>
-    Array.from({ length: 144 }, (_, i) =>
-      hours.isOpenAt(Date.parse(day) + i * 600_000, 'Europe/Berlin'),
-    ),
-  );
-}
-
-test('the time zone of the process has no influence', () => {
-  const expected = opensInBerlin();
-  vi.stubEnv('TZ', 'Africa/Cairo');
-  onTestFinished(() => void vi.unstubAllEnvs());
-  expect(new Date(0).getHours()).toBe(2);
-  expect(opensInBerlin()).toEqual(expected);
 });
 
 test('Date and the console are unchanged after a mistake', () => {

@@ -70,11 +70,6 @@ test.each<[string, Partial<Conventions>, readonly number[], Partial<StreamDiagno
   expect(diagnosis.state.snapshot).toBeDefined();
 });
 
-test('if the day is forced into days, they are compared by half an hour', async () => {
-  const { diagnosis } = await diagnose(listed(40), MORNING);
-  expect(diagnosis).toMatchObject({ day: { agrees: true }, isMinuteForced: false });
-});
-
 test.each([2, 13])('a newest minute %d days ago is found', async (days) => {
   const agoMs = [days * DAY_MS, days * DAY_MS + HOUR_MS];
   const { diagnosis } = await diagnose({ minuteKey: MINUTE_KEYS.seconds }, agoMs);

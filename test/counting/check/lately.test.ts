@@ -23,17 +23,16 @@ test.each<[string, Passes, Passes, readonly string[]]>([
 });
 
 test('the last day and the last week are compared with the same weekdays before', async () => {
-  const passes = [
-    { key: 'works', daysAgo: [20, 7.5, 3, 0.5] },
-    { key: 'silent for a day', daysAgo: [7.5, 3] },
-    { key: 'closed on this weekday', daysAgo: [4, 3, 2] },
-    { key: 'silent for a week', daysAgo: [20] },
-    { key: 'of last month', daysAgo: [29] },
-  ];
+  const passes = Object.entries({
+    works: [20, 7.5, 3, 0.5],
+    'silent for a day': [7.5, 3],
+    'closed on this weekday': [4, 3, 2],
+    'silent for a week': [20],
+    'of last month': [29],
+  });
   const query = queryFrom(({ aggregation, from, to }) => {
-    const fromMs = Date.parse(from);
-    const toMs = to === undefined ? Infinity : Date.parse(to);
-    const counts = passes.map(({ key, daysAgo }) => {
+    const [fromMs, toMs] = [Date.parse(from), to === undefined ? Infinity : Date.parse(to)];
+    const counts = passes.map(([key, daysAgo]) => {
       const times = daysAgo.map((days) => NOW_MS - days * DAY_MS);
       return [key, [50 * times.filter((atMs) => fromMs <= atMs && atMs < toMs).length, 0]];
     });

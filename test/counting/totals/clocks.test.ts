@@ -103,8 +103,7 @@ describe('our clock', () => {
 test.each<[number, Partial<Conventions>]>([
   [2 * MINUTE_MS, { fromEdge: 'inclusive' }],
   [3 * HOUR_MS, { minuteKey: MINUTE_KEYS['UTC without Z'] }],
-])('who comes by the clock of a device that is %i ms ahead counts at once', async (...one) => {
-  const [aheadMs, conventions] = one;
+])('who comes by a device that is %i ms ahead counts at once', async (aheadMs, conventions) => {
   const people = await polledPeople({ conventions });
   const { occupancy = NaN } = people.metrics();
   const arrivesMs = people.nowMs + 1000;
