@@ -48,11 +48,10 @@ export abstract class PollFixture {
   constructor(
     stream: Stream,
     startMs = START_MS,
-    timezone = 'Europe/Copenhagen',
-    keyTimes: KeyTimes = 'local',
+    where: { zone?: Zone; keyTimes?: KeyTimes } = {},
   ) {
     const streams = [stream === 'logins' ? stream : 'people'] as const;
-    const settings = { zone: new Zone(timezone), streams, owner: OWNER, keyTimes };
+    const settings = { ...where, streams, owner: OWNER };
     this.#stream = stream;
     this.#createCustomer = () => customerNamed('riverside', this.marks, settings);
     this.#startMs = startMs;
@@ -139,10 +138,12 @@ export class StreamFixture extends PollFixture {
   hasSlot = true;
   override respond: Respond = (question) => this.service.respond(question, this.nowMs);
 
-  constructor({ conventions, records = RECORDS, stream = 'people', ...when }: StreamOptions = {}) {
-    super(stream, when.startMs, when.timezone, fittingKeyTimes(conventions?.minuteKey));
+  constructor(options: StreamOptions = {}) {
+    const { conventions, records = RECORDS, stream = 'people', startMs, timezone } = options;
+    const zone = new Zone(timezone ?? 'Europe/Copenhagen');
+    super(stream, startMs, { zone, keyTimes: fittingKeyTimes(conventions?.minuteKey) });
     this.stream = stream;
-    this.service = new SimulatedPeople(conventions, { timezone: this.customer.calendar.zone.name });
+    this.service = new SimulatedPeople(conventions, { timezone: zone.name });
     records.forEach(([agoMs, counts]) => this.record(this.nowMs - agoMs, counts));
   }
 

@@ -58,33 +58,7 @@ describe.each(golden)('$name', ({ weekday, history, minutes, expected }) => {
 });
 
 const count = fc.nat({ max: 40 });
-const quarters = fc.array(count, { minLength: QUARTERS_PER_DAY, maxLength: QUARTERS_PER_DAY });
-const anyDay = fc.record({ weekday: fc.nat({ max: 6 }), entered: quarters, exited: quarters });
-const anyHistory = fc.array(anyDay, { maxLength: HISTORY_DAYS, size: 'max' });
 const anyMinutes = fc.array(fc.tuple(count, count), { minLength: 1, maxLength: 1500, size: 'max' });
-
-function dayOfRows(rows: readonly (readonly [entered: number, exited: number])[]): DayCounts {
-  return minutesOf(
-    rows.map(([entered]) => entered),
-    rows.map(([, exited]) => exited),
-  );
-}
-
-test('is never NaN or negative, and lies inside its interval', () => {
-  fc.assert(
-    fc.property(anyHistory, anyMinutes, (history, rows) => {
-      const days = history.map((day) => dayOf(day));
-      const model = learnDoors(days, 3);
-      for (let end = 60; end <= rows.length; end += 60) {
-        const { people, lower, upper } = estimateAt(model, dayOfRows(rows), end);
-        expect(lower).toBeGreaterThanOrEqual(0);
-        expect(people).toBeGreaterThanOrEqual(lower);
-        expect(upper).toBeGreaterThanOrEqual(people);
-      }
-    }),
-    { numRuns: 40 },
-  );
-});
 
 /** A library from 09:00 to 17:00, whose people stay for an hour. */
 const MONTH = Array.from({ length: HISTORY_DAYS }, (_, day): Day => {
@@ -99,7 +73,10 @@ test('exact doors give the raw occupancy with an interval of width 0, whatever i
   const model = learnDoors(days, 3);
   fc.assert(
     fc.property(anyMinutes, (rows) => {
-      const minutes = dayOfRows(rows);
+      const minutes = minutesOf(
+        rows.map(([entered]) => entered),
+        rows.map(([, exited]) => exited),
+      );
       let people = 0;
       rows.slice(0, 300).forEach(([entered, exited], minute) => {
         people = nextOccupancy(people, entered, exited);

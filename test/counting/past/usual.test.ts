@@ -66,20 +66,15 @@ describe('nobody since a day before', () => {
     expect(usualPeople(past, countsAt('11:00')).people).toBeCloseTo(before + 4 * 7, 9);
   });
 
-  test('after a closing of three weeks that the hours do not know, one week is usual', () => {
-    const past = pastOf({ counts: (ago) => (ago <= 21 ? [0, 0] : [4, 3]) });
-    expect(usualPeople(past, countsAt('11:00')).people).toBeCloseTo(21 * 32 * 7 + 4 * 7, 9);
-  });
-
-  test('after a closing that the hours know, only open days are expected', () => {
-    const past = pastOf({
-      counts: (ago) => (ago <= 21 ? [0, 0] : [4, 3]),
-      openingHours: 'Mo-Su 09:00-17:00; Nov 11-Dec 01 off',
-    });
-    const { people, openSinceLastSeenMs } = usualPeople(past, countsAt('11:00'));
-    expect(people).toBeCloseTo(4 * 7, 9);
+  test('after a closing of three weeks, one week is usual, of which only days count that are open', () => {
+    const weeks = { counts: (ago: number) => (ago <= 21 ? [0, 0] : [4, 3]) };
+    const unknown = usualPeople(pastOf(weeks), countsAt('11:00'));
+    expect(unknown.people).toBeCloseTo(21 * 32 * 7 + 4 * 7, 9);
+    const openingHours = 'Mo-Su 09:00-17:00; Nov 11-Dec 01 off';
+    const known = usualPeople(pastOf({ ...weeks, openingHours }), countsAt('11:00'));
+    expect(known.people).toBeCloseTo(4 * 7, 9);
     // A quarter-hour of the last day, by the quarter-hour.
-    expect(openSinceLastSeenMs).toBe(2 * HOUR_MS + QUARTER_MS);
+    expect(known.openSinceLastSeenMs).toBe(2 * HOUR_MS + QUARTER_MS);
   });
 
   test('within four weeks, nobody is expected', () => {

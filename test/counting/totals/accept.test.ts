@@ -106,10 +106,7 @@ interface Polls {
   readonly restarts?: boolean;
 }
 
-/**
- * Returns what is exported after each poll. Each poll is a baseline, with a total of these or `x` for
- * a failure. `-` is no series.
- */
+/** Returns what is exported after each poll, `-` without a series. Each is a baseline with a total, or `x` for a failure. */
 async function exportedAfter(
   totals: string,
   { startMs, everyMs = MINUTE_MS, restarts = false }: Polls = {},
