@@ -42,14 +42,9 @@ class PolledDevices {
   /** Polls a breakdown: totals of the month by key. */
   poll(totals: Readonly<Record<string, number>>, breakdown: 'branch' | 'device' = 'device'): void {
     const counts = new Map(Object.entries(totals).map(([key, total]) => [key, [total, 0]]));
-    const snapshot = {
-      period: CALENDAR.periodAt(this.nowMs),
-      day: CALENDAR.dayAt(this.nowMs),
-      atMs: this.nowMs,
-      totals: counts,
-      today: counts,
-      droppedKeys: 0,
-    };
+    const [period, day] = [CALENDAR.periodAt(this.nowMs), CALENDAR.dayAt(this.nowMs)];
+    const at = { period, day, atMs: this.nowMs };
+    const snapshot = { ...at, totals: counts, today: counts, droppedKeys: 0 };
     const state = { ...INITIAL_BREAKDOWN, snapshot };
     this.customer.breakdownSucceeded(breakdown, { state, result: 'accepted' }, this.nowMs);
   }

@@ -49,15 +49,14 @@ describe.each(golden.cases)('$name', ({ weekday, closingMinute, history, polls }
       ends.push([entered, exited]);
     }
     const endMs = DAY.startMs + poll.minute * MINUTE_MS;
-    const { entered, exited } = poll.running;
-    const now = plus(ends.at(-1) ?? [0, 0], [entered, exited]);
+    const now = plus(ends.at(-1) ?? [0, 0], [poll.running.entered, poll.running.exited]);
     const running = sumsOf([KEY], new Map([[KEY, now]]));
     const today = countsOfKey(CALENDAR, dayOf(WINDOW_MS, ends), 0, { sums: running, endMs });
     const closedMs = closingMinute === null ? DAY.endMs : DAY.startMs + closingMinute * MINUTE_MS;
     const open = [{ startMs: DAY.startMs, endMs: closedMs }];
-    const { people, lower, upper } = estimateInside(model, today, endMs, open);
-    expect(people).toBeCloseTo(poll.expected.people, DIGITS);
-    expect(lower).toBeCloseTo(poll.expected.lower, DIGITS);
-    expect(upper).toBeCloseTo(poll.expected.upper, DIGITS);
+    const estimate = estimateInside(model, today, endMs, open);
+    for (const value of ['people', 'lower', 'upper'] as const) {
+      expect(estimate[value]).toBeCloseTo(poll.expected[value], DIGITS);
+    }
   });
 });

@@ -55,9 +55,8 @@ test.each([
 });
 
 test('a day of another start is left out', () => {
-  const content = JSON.stringify(STORED);
-  const other = [{ dayStartMs: dayStartMs + HOUR_MS, content }];
-  expect(restoreBranches(CALENDAR, other, undefined).past).toEqual([]);
+  const other = { dayStartMs: dayStartMs + HOUR_MS, content: JSON.stringify(STORED) };
+  expect(restoreBranches(CALENDAR, [other], undefined).past).toEqual([]);
 });
 
 test('keys are those of the day that has most, and days with others are left out', () => {

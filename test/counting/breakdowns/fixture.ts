@@ -46,11 +46,7 @@ export class BreakdownFixture extends PollFixture {
   }
 
   exported(): BreakdownMetrics {
-    const metrics = this.metrics().breakdowns[this.#breakdown];
-    if (metrics === undefined) {
-      throw new Error(`there is no ${this.#breakdown}`);
-    }
-    return metrics;
+    return this.metrics().breakdowns[this.#breakdown] as BreakdownMetrics;
   }
 
   /** Returns the exported counters of each key, in and out. */
@@ -63,11 +59,9 @@ export class BreakdownFixture extends PollFixture {
   }
 
   #byKey(value: keyof CounterValues): Readonly<Record<string, readonly (number | undefined)[]>> {
-    return Object.fromEntries(
-      this.exported().keys.map(({ key, counters }) => [
-        key,
-        COUNTERS.people.map((name) => counters[name]?.[value]),
-      ]),
-    );
+    const byKey = this.exported().keys.map(({ key, counters }) => {
+      return [key, COUNTERS.people.map((name) => counters[name]?.[value])] as const;
+    });
+    return Object.fromEntries(byKey);
   }
 }

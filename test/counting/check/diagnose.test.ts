@@ -16,11 +16,7 @@ const NOW_MS = Date.UTC(2026, 10, 3, 10);
 const MORNING = [5 * MINUTE_MS, 20 * MINUTE_MS, 2 * HOUR_MS];
 
 /** Diagnoses people who came `agoMs` before now, one in at each. `day` may lag. */
-async function diagnose(
-  conventions: Partial<Conventions>,
-  agoMs: readonly number[],
-  dayLagMs = 0,
-): Promise<{ readonly diagnosis: StreamDiagnosis; readonly requests: number }> {
+async function diagnose(conventions: Partial<Conventions>, agoMs: readonly number[], dayLagMs = 0) {
   const records = agoMs.map((ms) => [ms, [1, 0]] as const);
   const people = new StreamFixture({ startMs: NOW_MS, records, conventions });
   people.change((response, question) =>

@@ -1,5 +1,4 @@
 /** The golden vectors come from an independent reference implementation of the method. */
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, MINUTE_MS } from '../../../src/base/duration.ts';
 import type { Span } from '../../../src/counting/calendar/calendar.ts';
@@ -11,7 +10,6 @@ import {
 import type { DoorModel } from '../../../src/counting/occupancy/door-model.ts';
 import { estimateInside } from '../../../src/counting/occupancy/estimate.ts';
 import type { Estimate } from '../../../src/counting/occupancy/estimate.ts';
-import { nextOccupancy } from '../../../src/counting/occupancy/occupancy.ts';
 import type { DayCounts } from '../../../src/counting/rows/day-counts.ts';
 import { dayOf, minutesOf } from '../../support/day-counts.ts';
 import type { Day } from '../../support/day-counts.ts';
@@ -57,35 +55,12 @@ describe.each(golden)('$name', ({ weekday, history, minutes, expected }) => {
   });
 });
 
-const count = fc.nat({ max: 40 });
-const anyMinutes = fc.array(fc.tuple(count, count), { minLength: 1, maxLength: 1500, size: 'max' });
-
 /** A library from 09:00 to 17:00, whose people stay for an hour. */
 const MONTH = Array.from({ length: HISTORY_DAYS }, (_, day): Day => {
   const entered = Array.from({ length: QUARTERS_PER_DAY }, (__, quarter) =>
     quarter >= 20 && quarter < 52 ? 100 + 10 * (day % 3) : 0,
   );
   return { weekday: day % 7, entered, exited: entered.map((_count, i) => entered[i - 4] ?? 0) };
-});
-
-test('exact doors give the raw occupancy with an interval of width 0, whatever is counted', () => {
-  const days = MONTH.map((day) => dayOf(day));
-  const model = learnDoors(days, 3);
-  fc.assert(
-    fc.property(anyMinutes, (rows) => {
-      const minutes = minutesOf(
-        rows.map(([entered]) => entered),
-        rows.map(([, exited]) => exited),
-      );
-      let people = 0;
-      rows.slice(0, 300).forEach(([entered, exited], minute) => {
-        people = nextOccupancy(people, entered, exited);
-        const exact = { people, lower: people, upper: people };
-        expect(estimateAt(model, minutes, minute + 1)).toEqual(exact);
-      });
-    }),
-    { numRuns: 20 },
-  );
 });
 
 /** 7 people enter each minute from minute 300 to 780, and leave an hour later; 9 of 10 exits are counted. */

@@ -4,6 +4,7 @@ import { DAY_MS, MINUTE_MS } from '../../../src/base/duration.ts';
 import {
   aboveSince,
   CURVE_STEP_MS,
+  nextOccupancy,
   occupancyAt,
   occupancyCurve,
 } from '../../../src/counting/occupancy/occupancy.ts';
@@ -16,15 +17,17 @@ test('is the running sum less its lowest value below zero', () => {
     fc.property(fc.array(fc.tuple(count, count)), (rows) => {
       let sum = 0;
       let lowest = 0;
+      let people = 0;
       for (const [entered, exited] of rows) {
         sum += entered - exited;
         lowest = Math.min(lowest, sum);
+        people = nextOccupancy(people, entered, exited);
       }
       const day = minutesOf(
         rows.map(([entered]) => entered),
         rows.map(([, exited]) => exited),
       );
-      expect(occupancyAt(day, day.day.endMs)).toBe(sum - lowest);
+      expect([occupancyAt(day, day.day.endMs), people]).toEqual([sum - lowest, sum - lowest]);
     }),
   );
 });

@@ -4,7 +4,6 @@ import { ServiceError } from '../../../src/base/errors.ts';
 import type { AggregatedResponse } from '../../../src/base/model.ts';
 import { readFourWeeks } from '../../../src/counting/past/read-four-weeks.ts';
 import { learnDoors } from '../../../src/counting/occupancy/door-model.ts';
-import type { DoorModel } from '../../../src/counting/occupancy/door-model.ts';
 import { pastDays } from '../../../src/counting/past/past.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
 import { queryFrom } from '../../support/responses.ts';
@@ -40,10 +39,7 @@ function libraryOf(conventions: Partial<Conventions>): SimulatedPeople {
 
 type Change = (response: AggregatedResponse, question: Requested) => AggregatedResponse;
 
-async function read(
-  conventions: Partial<Conventions>,
-  change: Change = (response) => response,
-): Promise<{ model: DoorModel; requests: Requested[] }> {
+async function read(conventions: Partial<Conventions>, change: Change = (response) => response) {
   const service = libraryOf(conventions);
   const requests: Requested[] = [];
   const query = queryFrom(

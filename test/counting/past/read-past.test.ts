@@ -9,7 +9,6 @@ import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { grandTotal, minus, plus } from '../../../src/counting/rows/counts.ts';
 import type { Counts } from '../../../src/counting/rows/counts.ts';
 import { stepsUntil } from '../../../src/counting/rows/day-counts.ts';
-import type { DayCounts } from '../../../src/counting/rows/day-counts.ts';
 import { MIN_CHUNK_MS } from '../../../src/counting/rows/window-reader.ts';
 import { readPast } from '../../../src/counting/past/read-past.ts';
 import type { PastCounts, Resolution } from '../../../src/counting/past/read-past.ts';
@@ -139,11 +138,10 @@ test('minute: what even the shortest windows return by hour is counted at their 
   });
   const source = { query, stream: 'people', calendar: CALENDAR, keyTimes: 'local' } as const;
   const past = await readPast(source, DAY, 'minute');
-  const [day] = (past?.days ?? []) as [DayCounts];
-  const minutesMs = [...(day.counts[0] ?? [])].flatMap((count, i) =>
-    count === 0 ? [] : [DAY.startMs + (day.first + i) * MINUTE_MS],
-  );
-  const lateMs = minutesMs.map((ms, i) => ms - (timesMs[i] ?? NaN));
+  const { first = NaN, counts = [] } = past?.days[0] ?? {};
+  const lateMs = [...(counts[0] ?? [])]
+    .flatMap((count, i) => (count === 0 ? [] : [DAY.startMs + (first + i) * MINUTE_MS]))
+    .map((ms, i) => ms - (timesMs[i] ?? NaN));
   expect(lateMs).toHaveLength(3);
   expect(lateMs.every((ms) => ms >= 0 && ms < MIN_CHUNK_MS)).toBe(true);
 });

@@ -3,23 +3,16 @@ import { expect, test } from 'vitest';
 import type { Pending } from '../../../src/counting/totals/accept.ts';
 import { decide, pollStream } from '../../../src/counting/totals/poll.ts';
 import type { RecentAnswers } from '../../../src/counting/totals/poll.ts';
-import type { StreamState } from '../../../src/counting/totals/state.ts';
+import type { Baseline, StreamState } from '../../../src/counting/totals/state.ts';
 import { queryFrom } from '../../support/responses.ts';
 import { HOUR_MS, polledPeople } from '../fixture.ts';
 import type { StreamFixture } from '../fixture.ts';
 
 /** A response about the last minutes, after an accepted poll. */
-function recentOf(
-  { state, nowMs, customer }: StreamFixture,
-  sums: readonly number[],
-): RecentAnswers {
-  const { baseline } = state;
-  if (baseline === undefined) {
-    throw new Error('there is no baseline');
-  }
+function recentOf({ state, nowMs }: StreamFixture, sums: readonly number[]): RecentAnswers {
+  const baseline = state.baseline as Baseline;
   const window = { startMs: baseline.recentStartMs, endMs: nowMs };
   const recent = { aggregation: 'minute', rows: [], sums, window, toMs: undefined };
-  expect(customer.calendar.dayAt(nowMs)).toEqual(baseline.day);
   return { kind: 'recent', baseline, recent, atMs: nowMs };
 }
 
