@@ -102,6 +102,12 @@ describe('opening hours', () => {
     expect(hours.openSpans(span, 'UTC')).toEqual([span]);
   });
 
+  test('go on after a day on which the iterator fails', () => {
+    const span = { startMs: Date.parse('2028-12-31'), endMs: Date.parse('2029-01-02') };
+    const hours = parseOpeningHours('open; PH off; Jan 01 00:00-24:00', 'us');
+    expect(hours.openSpans(span, 'UTC')).toEqual([span]);
+  });
+
   test('of a local day are evaluated once, for whatever site, zone and question', () => {
     const getOpenIntervals = vi.fn<Library['getOpenIntervals']>((from) => [
       [from, from, false, undefined],
