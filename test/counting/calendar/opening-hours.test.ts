@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import fc from 'fast-check';
 import type Library from 'opening_hours';
-import { describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import {
   createOpeningHoursParser,
   HOLIDAY_REGIONS,
@@ -17,6 +18,10 @@ interface Hours {
   readonly holidays?: string;
   readonly zone: string;
 }
+
+/** The time zone of the process has no influence. */
+beforeAll(() => void vi.stubEnv('TZ', 'Africa/Cairo'));
+afterAll(() => void vi.unstubAllEnvs());
 
 /** Every opening and closing between two instants, found by following nextChangeAfter. */
 function changes({ text, holidays, zone }: Hours, from: string, to: string): string {
@@ -141,6 +146,7 @@ describe('opening hours', () => {
 
 test('Date and the console are unchanged after a mistake', () => {
   const before = globalThis.Date;
+  expect(new Date(0).getHours()).toBe(2);
   const error = vi.spyOn(console, 'error');
   const warn = vi.spyOn(console, 'warn');
   expect(() => parseOpeningHours('PH off', 'gb')).toThrow('no public holidays');
@@ -220,6 +226,35 @@ test.each([
   'Mo-Fr Jun-Aug 10:00-16:00',
 ])('%j has its separators', (text) => {
   expect(parseOpeningHours(text, 'dk')).toBeInstanceOf(OpeningHours);
+});
+
+const WORDS =
+  'Mo|Mo-Fr|Sa,Su|PH|PH +1 day|Jan|Feb 29|Dec 25-Jan 06|2026|2026-2027|2040|week 01-53/2|Mo[-1]|Mo[1] +1 day|' +
+  'easter|easter +1 day|easter -2 days|easter -90 days|2026 easter|24/7|08:00-20:00|22:00-02:00|off|open|;|,|"x"|||';
+
+test('any words are hours that say when they are open at any instant, or an error', () => {
+  const words = fc.array(fc.constantFrom(...WORDS.split('|')), { minLength: 1, maxLength: 4 });
+  const instants = fc.array(
+    fc.date({ min: new Date('2020'), max: new Date('2050'), noInvalidDate: true }),
+  );
+  let valid = 0;
+  fc.assert(
+    fc.property(words, instants, (text, dates) => {
+      let hours: OpeningHours;
+      try {
+        hours = parseOpeningHours(text.join(' '), 'us');
+      } catch {
+        return;
+      }
+      valid += 1;
+      for (const atMs of dates.map(Number)) {
+        expect(hours.isOpenAt(atMs, COPENHAGEN)).toBeTypeOf('boolean');
+        expect(hours.nextChangeAfter(atMs, COPENHAGEN)).toBeGreaterThan(atMs);
+      }
+    }),
+    { seed: 46, numRuns: 40 },
+  );
+  expect(valid).toBeGreaterThan(5);
 });
 
 test('the list of holiday regions is that of the opening_hours library', () => {
