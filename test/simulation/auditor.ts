@@ -13,10 +13,17 @@ import { createBranchAuditor } from './branch-auditor.ts';
 import { createBreakdownAuditor } from './breakdown-auditor.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
 import { createCounterAuditor } from './counter-auditor.ts';
+import { createDecreaseAuditor } from './decrease-auditor.ts';
 import type { Environment } from './environment.ts';
 import { createEstimateAuditor } from './estimate-auditor.ts';
-import { isHoliday } from './holidays.ts';
-import { DAY_STARTS_AT, mayOccur, mayLackRows, SAME_PERIOD_MS } from './tolerances.ts';
+import { HOLIDAYS } from './holidays.ts';
+import {
+  DAY_STARTS_AT,
+  mayLackRows,
+  mayOccur,
+  removedCounts,
+  SAME_PERIOD_MS,
+} from './tolerances.ts';
 import { createOccupancyAuditor } from './occupancy-auditor.ts';
 import { createProblemAuditor } from './problem-auditor.ts';
 import { Scrape } from './scrape.ts';
@@ -29,6 +36,9 @@ export interface AuditContext {
   /** The configuration of a customer. */
   readonly configOf: (customer: string) => CustomerConfig;
   readonly report: (what: string) => void;
+  /** Reports a value that is not between two that the service had, but for what corrections may have removed since. */
+  readonly expectBetween: (what: string, value: number, served: readonly number[]) => void;
+  readonly expectNoDecrease: (series: string, periodMs: number, value: number) => void;
 }
 
 /** One customer in one scrape. */
@@ -62,7 +72,16 @@ export function createAuditor(
   configOf: AuditContext['configOf'],
 ) {
   const violations: string[] = [];
-  const context: AuditContext = { environment, service, clock, configOf, report };
+  const decreases = createDecreaseAuditor({ clock, report });
+  const context: AuditContext = {
+    environment,
+    service,
+    clock,
+    configOf,
+    report,
+    expectBetween,
+    expectNoDecrease: decreases.audit,
+  };
   const counters = createCounterAuditor(context);
   const occupancy = createOccupancyAuditor(context);
   const estimates = createEstimateAuditor(context);
@@ -87,16 +106,17 @@ export function createAuditor(
     }
   }
 
-  function expectNoSecret(text: string): void {
-    if (secret.test(text)) {
-      report('a secret or a token was shown');
+  function expectBetween(what: string, value: number, served: readonly number[]): void {
+    const slack = removedCounts(environment, Math.max(...served));
+    const [least, most] = [Math.min(...served) - slack, Math.max(...served) + slack];
+    if (!(value >= least && value <= most)) {
+      report(`${what} is ${value}, and not ${least} to ${most}`);
     }
   }
 
-  function killed(exporter: string, disk: 'whole' | 'lost'): void {
-    counters.killed(exporter, disk === 'whole');
-    if (disk !== 'whole' || environment.conventions.corrections.share > 0) {
-      breakdowns.forget(exporter);
+  function expectNoSecret(text: string): void {
+    if (secret.test(text)) {
+      report('a secret or a token was shown');
     }
   }
 
@@ -227,7 +247,7 @@ export function createAuditor(
     const localMs = wallMs(clock.nowMs() + aheadMs, timezone);
     const day = Math.floor(localMs / DAY_MS);
     const minute = Math.floor((localMs - day * DAY_MS) / MINUTE_MS);
-    const isClosed = openingHours.includes('PH off') && isHoliday(day);
+    const isClosed = openingHours.includes('PH off') && HOLIDAYS.has(day);
     const interval = openInterval(library.opening, weekdayOf(day), minute);
     const expected = interval === undefined || isClosed ? 0 : 1;
     const exported = scrape.value('library_open', customer);
@@ -236,5 +256,15 @@ export function createAuditor(
     }
   }
 
-  return { violations, report, expectNoSecret, killed, moved, pollEnded, audit, expectTotals };
+  return {
+    violations,
+    report,
+    expectNoSecret,
+    /** A process was killed. */
+    killed: decreases.killed,
+    moved,
+    pollEnded,
+    audit,
+    expectTotals,
+  };
 }

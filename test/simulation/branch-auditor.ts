@@ -3,7 +3,7 @@
  * gauges must follow from the records that it had then: the sums of quarter-hours, and of what came since. On
  * a day with late records these are right only once the day is over.
  */
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { learnDoors } from '../../src/counting/occupancy/door-model.ts';
 import type { DoorModel } from '../../src/counting/occupancy/door-model.ts';
 import { estimateInside } from '../../src/counting/occupancy/estimate.ts';
@@ -12,7 +12,7 @@ import { dayStart, wallMs } from '../acceptance/local-time.ts';
 import { branchRecords } from '../support/ground-truth.ts';
 import type { BranchRecord } from '../support/ground-truth.ts';
 import type { AuditContext, CustomerScrape } from './auditor.ts';
-import { idOf } from './breakdown-auditor.ts';
+import { idOf, SIDES } from './breakdown-auditor.ts';
 import { estimateIn } from './estimate-auditor.ts';
 import {
   canAuditBranches,
@@ -23,7 +23,6 @@ import {
   mayConfuseHours,
   mayLackRows,
   mayOccur,
-  removedCounts,
 } from './tolerances.ts';
 
 const QUARTER_MS = 15 * MINUTE_MS;
@@ -32,7 +31,6 @@ const HISTORY_DAYS = 28;
 const SETTLE_MS = 5 * MINUTE_MS;
 /** Values older than a quarter-hour are absent; reading them takes less than a minute. */
 const MAX_AGE_MS = 16 * MINUTE_MS;
-const SIDES = ['entered', 'exited'] as const;
 /** Values are exported with all of their digits. */
 const TOLERANCE = 1e-6;
 
@@ -47,13 +45,8 @@ interface BranchSums {
   exited: number;
 }
 
-export function createBranchAuditor({
-  environment,
-  service,
-  clock,
-  configOf,
-  report,
-}: AuditContext) {
+export function createBranchAuditor(context: AuditContext) {
+  const { environment, service, clock, configOf, report, expectBetween } = context;
   const { conventions, intervalMs, startMs } = environment;
   // By arrival, a record may be in the window after that of its key, which is read a quarter-hour later.
   const maxAgeMs = haveWindowsKeyTime(environment)
@@ -105,14 +98,8 @@ export function createBranchAuditor({
     for (const key of scrape.values('library_occupancy_people', customer).keys()) {
       for (const side of SIDES) {
         const value = scrape.value(`library_people_${side}_today`, customer, key) ?? NaN;
-        const ends = [early, late].map((totals) => totals?.get(idOf(key))?.[side] ?? 0);
-        const slack = removedCounts(environment, Math.max(...ends));
-        const [least, most] = [Math.min(...ends) - slack, Math.max(...ends) + slack];
-        if (!(value >= least && value <= most)) {
-          report(
-            `${exporter} ${customer} ${key} ${side} today is ${value}, and not ${least} to ${most}`,
-          );
-        }
+        const served = [early, late].map((totals) => totals?.get(idOf(key))?.[side] ?? 0);
+        expectBetween(`${exporter} ${customer} ${key} ${side} today`, value, served);
       }
     }
   }
@@ -150,26 +137,19 @@ export function createBranchAuditor({
         continue;
       }
       if (isCurveKnown) {
-        auditOccupancy(of, key, own, exported.get(key) ?? NaN);
+        const inside = exported.get(key) ?? NaN;
+        const counts = Array.from(possibleCounts(dayMs, own), ({ counted }) =>
+          occupancyOf(counted),
+        );
+        if (!counts.includes(inside)) {
+          const possible = [...new Set(counts)].join(' or ');
+          report(
+            `${exporter} library_occupancy_people ${customer} ${key} is ${inside}, not ${possible}`,
+          );
+        }
         auditLastSeen(of, key, own);
         auditEstimate(of, key, own, poll.tookMs);
       }
-    }
-  }
-
-  function auditOccupancy(
-    { exporter, customer, dayMs }: CustomerScrape,
-    key: string,
-    records: readonly BranchRecord[],
-    exported: number,
-  ): void {
-    const counts = Array.from(possibleCounts(dayMs, records), ({ counted }) => counted);
-    const possible = new Set(counts.map(occupancyOf));
-    if (!possible.has(exported)) {
-      const values = [...possible].join(' or ');
-      report(
-        `${exporter} library_occupancy_people ${customer} ${key} is ${exported}, not ${values}`,
-      );
     }
   }
 
@@ -244,14 +224,8 @@ export function createBranchAuditor({
       }
       return false;
     }
-    let isKnown = false;
-    for (const model of modelsOf(customer, idOf(key), dayMs, timezone)) {
-      isKnown = true;
-      if (followsFrom(model, exported)) {
-        return;
-      }
-    }
-    if (isKnown) {
+    const doors = modelsOf(customer, idOf(key), dayMs, timezone);
+    if (doors.length > 0 && !doors.some((model) => followsFrom(model(), exported))) {
       report(
         `${exporter} estimates ${exported[0]} people in ${key} of ${customer}, which follows from no counts of the last minutes`,
       );
@@ -262,12 +236,12 @@ export function createBranchAuditor({
    * The doors as learned from 28 days: those from an exporter's first start, or its first after it lost its
    * store, by quarter-hour. None if a record came around the day's start.
    */
-  function* modelsOf(
+  function modelsOf(
     customer: string,
     branchId: number,
     dayMs: number,
     timezone: string,
-  ): Generator<DoorModel> {
+  ): readonly (() => DoorModel)[] {
     const days: number[] = [dayMs];
     while (days.length <= HISTORY_DAYS) {
       const before = (days[0] ?? dayMs) - DAY_MS / 2;
@@ -279,16 +253,17 @@ export function createBranchAuditor({
         Math.abs(windowMs - dayMs) < SETTLE_MS || (windowMs < dayMs && knownFromMs > dayMs),
     );
     if (isAtStart) {
-      return;
+      return [];
     }
     const own = all.filter((record) => record.branchId === branchId);
     const firstMs = dayStart(startMs, timezone, DAY_STARTS_AT);
-    for (const quartersFromMs of days.filter((ms) => ms >= firstMs || ms === dayMs)) {
+    const starts = days.filter((ms) => ms >= firstMs || ms === dayMs);
+    return starts.map((quartersFromMs) => () => {
       const name = `${customer} ${branchId} ${dayMs} ${quartersFromMs}`;
       const model = models.get(name) ?? learned(own, days, quartersFromMs, timezone);
       models.set(name, model);
-      yield model;
-    }
+      return model;
+    });
   }
 
   function learned(
@@ -297,30 +272,26 @@ export function createBranchAuditor({
     quartersFromMs: number,
     timezone: string,
   ): DoorModel {
-    const dayMs = days.at(-1) ?? NaN;
+    const weekdays = days.map((dayStartMs) => new Date(wallMs(dayStartMs, timezone)).getUTCDay());
     const past = days.slice(0, -1).map((dayStartMs, i) => {
-      const endMs = days[i + 1] ?? dayMs;
-      const ofDay = records.filter(({ windowMs }) => isWithin(windowMs, dayStartMs, endMs));
-      const stepMs = dayStartMs < quartersFromMs ? HOUR_MS : QUARTER_MS;
-      const quartersPerStep = stepMs / QUARTER_MS;
-      const quarters = SIDES.map(() => new Float64Array((25 * HOUR_MS) / QUARTER_MS));
-      for (const { windowMs, ...counts } of ofDay) {
-        const first = windowOf(windowMs, dayStartMs, stepMs) * quartersPerStep;
-        SIDES.forEach((side, counter) => {
-          for (let quarter = first; quarter < first + quartersPerStep; quarter += 1) {
-            const of = quarters[counter] ?? [];
-            of[quarter] = (of[quarter] ?? 0) + counts[side] / quartersPerStep;
+      const ofDay = records.filter(({ windowMs }) =>
+        isWithin(windowMs, dayStartMs, days[i + 1] ?? NaN),
+      );
+      const quartersPerStep = dayStartMs < quartersFromMs ? 4 : 1;
+      const counts = SIDES.map((side) => {
+        const quarters = new Float64Array(25 * 4);
+        for (const { windowMs, [side]: count } of ofDay) {
+          const step = windowOf(windowMs, dayStartMs, quartersPerStep * QUARTER_MS);
+          for (let i = 0; i < quartersPerStep; i += 1) {
+            const quarter = step * quartersPerStep + i;
+            quarters[quarter] = (quarters[quarter] ?? 0) + count / quartersPerStep;
           }
-        });
-      }
-      const weekday = weekdayOf(dayStartMs, timezone);
-      return { weekday, stepMs: QUARTER_MS, first: 0, counts: quarters };
+        }
+        return quarters;
+      });
+      return { weekday: weekdays[i] ?? NaN, stepMs: QUARTER_MS, first: 0, counts };
     });
-    return learnDoors(past, weekdayOf(dayMs, timezone));
-  }
-
-  function weekdayOf(startMs: number, timezone: string): number {
-    return new Date(wallMs(startMs, timezone)).getUTCDay();
+    return learnDoors(past, weekdays.at(-1) ?? NaN);
   }
 
   /** What the service had at each instant of the last minutes, and the windows that may have been finished. */

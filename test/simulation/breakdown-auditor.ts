@@ -1,22 +1,11 @@
 /** Audits the counters by branch, client and device. */
 import type { AuditContext, CustomerScrape } from './auditor.ts';
 import { MINUTE_MS } from '../../src/base/duration.ts';
-import { removedCounts } from './tolerances.ts';
 
-const SIDES = ['entered', 'exited'] as const;
+export const SIDES = ['entered', 'exited'] as const;
 
-export function createBreakdownAuditor({ environment, service, clock, report }: AuditContext) {
-  /** The last exported value by exporter, period and series. */
-  const shown = new Map<string, number>();
-
-  /** High-water marks were lost. */
-  function forget(exporter: string): void {
-    for (const series of shown.keys()) {
-      if (series.startsWith(exporter)) {
-        shown.delete(series);
-      }
-    }
-  }
+export function createBreakdownAuditor(context: AuditContext) {
+  const { environment, service, clock, report, expectBetween, expectNoDecrease } = context;
 
   /** No counter decreases; with `isThorough` none is above the service's total, which is slow to compute. */
   function audit(
@@ -30,15 +19,10 @@ export function createBreakdownAuditor({ environment, service, clock, report }: 
         : undefined;
       for (const side of SIDES) {
         for (const [key, value] of scrape.values(totalName(breakdown, side), customer)) {
-          const series = `${exporter} ${periodMs} ${customer} ${breakdown} ${key} ${side}`;
-          const before = shown.get(series) ?? 0;
-          shown.set(series, value);
-          if (value < before) {
-            report(`${series} decreases from ${before} to ${value}`);
-          }
-          const most = totals?.get(idOf(key))?.[side] ?? 0;
-          if (totals !== undefined && value > most + removedCounts(environment, most)) {
-            report(`${series} is ${value}, and the service has ${most}`);
+          const series = `${exporter} ${customer} ${breakdown} ${key} ${side}`;
+          expectNoDecrease(series, periodMs, value);
+          if (totals !== undefined) {
+            expectBetween(series, value, [0, totals.get(idOf(key))?.[side] ?? 0]);
           }
         }
       }
@@ -71,22 +55,15 @@ export function createBreakdownAuditor({ environment, service, clock, report }: 
           const [key = '', value] = values.find(([one]) => idOf(one) === id) ?? [];
           const excessName = `library_${breakdown}_count_excess`;
           const excess = scrape.value(excessName, customer, key, `people_${side}`);
-          const total = (value ?? NaN) - (excess ?? NaN);
-          const ends = [totals[side], late?.get(id)?.[side] ?? 0];
-          const slack = removedCounts(environment, Math.max(...ends));
-          const [least, most] = [Math.min(...ends) - slack, Math.max(...ends) + slack];
-          if (!(total >= least && total <= most)) {
-            report(
-              `${exporter} ${customer} ${breakdown} ${id} ${side} minus excess is ${total} in the end, ` +
-                `and not ${least} to ${most}`,
-            );
-          }
+          const what = `${exporter} ${customer} ${breakdown} ${id} ${side} minus excess in the end`;
+          const served = [totals[side], late?.get(id)?.[side] ?? 0];
+          expectBetween(what, (value ?? NaN) - (excess ?? NaN), served);
         }
       }
     }
   }
 
-  return { forget, audit, expectTotals };
+  return { audit, expectTotals };
 }
 
 function totalName(breakdown: string, side: string): string {

@@ -14,7 +14,6 @@ import type { FaultKind } from '../../src/simulator/faults.ts';
 import {
   ALWAYS_OPEN,
   deadFrom,
-  drawDevices,
   drawHours,
   drawLibrary,
   sensorSetting,
@@ -22,12 +21,12 @@ import {
 import type { Device, Library } from '../../src/simulator/libraries.ts';
 import { drawConventions } from '../support/drawn-conventions.ts';
 import { fittingKeyTimes } from '../support/simulated-people.ts';
-import { isHoliday } from './holidays.ts';
+import { HOLIDAYS } from './holidays.ts';
 import { createSimulatedService } from '../../src/simulator/simulated-service.ts';
 import type { SimulatedService } from '../../src/simulator/simulated-service.ts';
 
 /** What happens to an exporter or its service, besides faults of single requests. */
-export const INCIDENT_KINDS = [
+const INCIDENT_KINDS = [
   'kill',
   'kill, lost file',
   'clock steps',
@@ -53,7 +52,6 @@ export interface DeadDoors {
 export interface LongRun {
   /** At the end of each, faults stop until the counters must be the service's totals. */
   readonly phaseDays: number;
-  readonly reloadsPerWeek: number;
   /** The first customer moves to another zone with the first reload after so many days. */
   readonly move: { readonly afterDays: number; readonly timezone: string };
 }
@@ -92,9 +90,6 @@ export interface Environment {
   readonly long?: LongRun;
 }
 
-/** Records go back to the month before the start. */
-const HISTORY_DAYS = 62;
-
 const TIMEZONES = [
   'Europe/Copenhagen',
   'America/New_York',
@@ -124,10 +119,7 @@ const NEW_YEAR = Temporal.Instant.from('2026-01-01T00:00:00Z');
 const CLOCK_CHANGE_SHARE = 0.2;
 /** Above so few rows, a service that forces another aggregation takes several requests a poll. */
 const MAX_SMALL_ROWS = 40;
-/**
- * Share of the long environments that keep such a limit. Short ones have it often; months of it take the time
- * of months with holidays, moves, clock changes, reloads, faults and incidents.
- */
+/** Share of the long environments that keep such a limit, which takes the time of months with other faults. */
 const SMALL_RESPONSES_SHARE = 0.2;
 /** Share of environments without late or corrected records and wrong clocks, where audits are strict. */
 const PROMPT_SHARE = 0.3;
@@ -135,15 +127,8 @@ const PROMPT_SHARE = 0.3;
 const FORCED_GROUPS_SHARE = 0.04;
 /** Share of them in which branches are audited strictly. */
 const VISITED_SHARE = 0.7;
-/** Make draws for branches, and for long runs, independent of all others. */
-const BRANCH_DRAWS = 0xb7a9c4;
-const LONG_DRAWS = 0x10f6;
-/** Makes the draw of `service.key_times` independent of all others. */
-const KEY_DRAWS = 0x6b657;
 const WRONG_KEY_TIMES_SHARE = 0.1;
-/** Share of environments in which doors die, and what makes its draws independent of all others. */
 const DEAD_DOORS_SHARE = 0.4;
-const DOOR_DRAWS = 0xd00d;
 
 /** Those in which branches are audited strictly last so long at least: most of their windows are read then. */
 const VISITED_DAYS = 0.2;
@@ -154,22 +139,14 @@ const VISITS_PER_DAY =
     .split('|')
     .map((libraries) => libraries.split(' ').map(Number));
 
-/** What happens to all doors of a branch within a run. */
-const SENSOR_CHANGES = ['none', 'none', 'none', 'none', 'appears', 'goes'] as const;
-
-/** Short runs with many polls, and days with few. What takes longer is in the long profile. */
+/** Short runs with many polls, and days with few: minutes and hours. What takes longer is in the long profile. */
 const PACES = [
-  { days: [0.1], intervals: [MINUTE_MS], scrapes: [1, 5], reconciles: [0.5, 1] },
-  { days: [0.3], intervals: [2 * MINUTE_MS, 5 * MINUTE_MS], scrapes: [5, 15], reconciles: [1, 2] },
-  {
-    days: [0.3, 0.6],
-    intervals: [5 * MINUTE_MS, 10 * MINUTE_MS],
-    scrapes: [5, 15],
-    reconciles: [1, 2, 4],
-  },
-  { days: [1], intervals: [15 * MINUTE_MS], scrapes: [15, 30], reconciles: [1, 2, 4] },
-  { days: [2], intervals: [30 * MINUTE_MS], scrapes: [30], reconciles: [2, 4] },
-  { days: [3], intervals: [60 * MINUTE_MS], scrapes: [60], reconciles: [4, 8] },
+  { days: [0.1], intervals: [1], scrapes: [1, 5], reconciles: [0.5, 1] },
+  { days: [0.3], intervals: [2, 5], scrapes: [5, 15], reconciles: [1, 2] },
+  { days: [0.3, 0.6], intervals: [5, 10], scrapes: [5, 15], reconciles: [1, 2, 4] },
+  { days: [1], intervals: [15], scrapes: [15, 30], reconciles: [1, 2, 4] },
+  { days: [2], intervals: [30], scrapes: [30], reconciles: [2, 4] },
+  { days: [3], intervals: [60], scrapes: [60], reconciles: [4, 8] },
 ];
 
 /** The settings of `service.request_times` that fit a service. */
@@ -183,63 +160,69 @@ export function drawEnvironment(seed: number): Environment {
   const random = seededRandom(seed);
   const allowed = drawConventions(random);
   const drawn = answerable(random.next() < PROMPT_SHARE ? prompt(allowed) : allowed);
-  const pace = pick(random, PACES);
-  const intervalMs = pick(random, pace.intervals);
+  const pace = drawPace(random, PACES);
   const visitsPerDay = pick(random, VISITS_PER_DAY);
   const timezone = pick(random, TIMEZONES);
-  const days = pick(random, pace.days);
   const isCrowded = visitsPerDay.some((visits) => visits > 5_000);
-  const hasZeros = drawn.emptyBuckets === 'listed' && days < TOO_LONG_FOR_ZEROS_DAYS;
+  const hasZeros = drawn.emptyBuckets === 'listed' && pace.days < TOO_LONG_FOR_ZEROS_DAYS;
   const isSlow = isCrowded || (hasZeros && drawn.forced.limit <= MAX_SMALL_ROWS);
-  const environment = {
+  const exporters = random.next() < 0.1 ? 2 : 1;
+  // With few rows in a response, a poll takes so many requests that two exporters exceed a strict limit.
+  const isTooMuch = exporters > 1 && drawn.forced.limit <= MAX_SMALL_ROWS;
+  const environment: Environment = {
     seed,
-    conventions: isCrowded ? cheapForCrowds(drawn) : hasZeros ? drawn : withoutZeros(drawn),
+    conventions: {
+      ...(isCrowded ? cheapForCrowds(drawn) : drawn),
+      emptyBuckets: isCrowded || hasZeros ? drawn.emptyBuckets : 'omitted',
+      rateLimit: isTooMuch ? undefined : drawn.rateLimit,
+    },
+    requestTimes: pick(random, FITTING_TIMES[drawn.designator]),
+    keyTimes:
+      random.next() < WRONG_KEY_TIMES_SHARE
+        ? pick(random, KEY_TIMES)
+        : fittingKeyTimes(drawn.minuteKey),
     timezone,
     visitsPerDay,
     alwaysOpen: random.next() < 0.3,
     startMs: drawStart(random, timezone, isCrowded || hasZeros, isCrowded),
-    days: isSlow ? 0.1 : days,
-    intervalMs,
-    reconcileIntervalMs: Math.max(4 * intervalMs, pick(random, pace.reconciles) * HOUR_MS),
+    ...pace,
+    days: isSlow ? 0.1 : pace.days,
     breakdowns: isCrowded || random.next() < 0.6 ? [] : subset(random, BREAKDOWNS),
-    breakdownIntervalMs: drawBreakdownInterval(random, intervalMs),
-    scrapeIntervalMs: pick(random, pace.scrapes) * MINUTE_MS,
+    branches: 0,
+    namesBranches: false,
     maxDelayMs: pick(random, [50, 400, 3_000]),
-    exporters: random.next() < 0.1 ? 2 : 1,
+    exporters,
     faultRate: pick(random, [0, 0.01, 0.05, 0.2]),
     faultKinds: subset(random, FAULT_KINDS),
     incidentsPerHour: pick(random, [0, 0.02, 0.1]),
-    incidents: subset(random, COMMON_INCIDENT_KINDS),
-  } as const;
-  const requestTimes = pick(random, FITTING_TIMES[drawn.designator]);
-  // With few rows in a response, a poll takes so many requests that two exporters exceed a strict limit.
-  const isTooMuch = environment.exporters > 1 && drawn.forced.limit <= MAX_SMALL_ROWS;
-  const rateLimit = isTooMuch ? undefined : environment.conventions.rateLimit;
-  return drawDeadDoors(
-    withBranches({
-      ...environment,
-      conventions: { ...environment.conventions, rateLimit },
-      requestTimes,
-      keyTimes: drawKeyTimes(seed, drawn),
-      branches: 0,
-      namesBranches: false,
-    }),
+    incidents: subset(random, INCIDENT_KINDS),
+  };
+  return withDeadDoors(
+    random,
+    environment.breakdowns.includes('branch') ? withBranches(random, environment) : environment,
   );
 }
 
-/** The more often people are polled, the shorter it is: a run ends four such intervals after its last fault. */
-function drawBreakdownInterval(random: Random, intervalMs: number): number {
-  const minutes = intervalMs < 15 * MINUTE_MS ? [5, 15, 30] : [15, 30, 60];
-  return Math.max(intervalMs, pick(random, minutes) * MINUTE_MS);
+/** The more often people are polled, the shorter are breakdowns: a run ends four of their intervals after its last fault. */
+function drawPace(random: Random, paces: typeof PACES) {
+  const { days, intervals, scrapes, reconciles } = pick(random, paces);
+  const intervalMs = pick(random, intervals) * MINUTE_MS;
+  const breakdowns = intervalMs < 15 * MINUTE_MS ? [5, 15, 30] : [15, 30, 60];
+  return {
+    days: pick(random, days),
+    intervalMs,
+    reconcileIntervalMs: Math.max(4 * intervalMs, pick(random, reconciles) * HOUR_MS),
+    breakdownIntervalMs: Math.max(intervalMs, pick(random, breakdowns) * MINUTE_MS),
+    scrapeIntervalMs: pick(random, scrapes) * MINUTE_MS,
+  };
 }
 
 /** Draws when doors die, and what they count still. */
-function drawDeadDoors(environment: Environment): Environment {
-  const random = seededRandom(environment.seed ^ DOOR_DRAWS);
-  const { startMs, days } = environment;
+function withDeadDoors(random: Random, environment: Environment): Environment {
   if (random.next() >= DEAD_DOORS_SHARE) {
     return environment;
   }
+  const { startMs, days } = environment;
   const [from, length] = [random.next() / 2, random.next()];
   const counts = pick(random, [
     [0, 0],
@@ -251,48 +234,32 @@ function drawDeadDoors(environment: Environment): Environment {
   return { ...environment, deadDoors: { fromMs, toMs: fromMs + length * days * DAY_MS, counts } };
 }
 
-/** Draws the setting of `service.key_times`, which seldom does not fit. */
-function drawKeyTimes(seed: number, { minuteKey }: Conventions): KeyTimes {
-  const random = seededRandom(seed ^ KEY_DRAWS);
-  return random.next() < WRONG_KEY_TIMES_SHARE
-    ? pick(random, KEY_TIMES)
-    : fittingKeyTimes(minuteKey);
-}
-
-/** Branches are reconfigured only where there are any. */
-const COMMON_INCIDENT_KINDS = INCIDENT_KINDS.filter((kind) => kind !== 'branches reconfigured');
-
 /** Draws months of polls every ten minutes, as in production, with the conventions and faults of a short environment. */
 export function drawLongEnvironment(seed: number): Environment {
   const drawn = drawEnvironment(seed);
-  const random = seededRandom(seed ^ LONG_DRAWS);
-  const { conventions, branches, breakdowns, timezone } = drawn;
-  const incidents = drawn.incidents.filter((kind) => kind !== 'reload');
-  const environment: Environment = {
+  const random = seededRandom(mixSeeds(seed, 1));
+  const { conventions, branches, timezone } = drawn;
+  const isSlow = conventions.forced.limit <= MAX_SMALL_ROWS;
+  const isCheaper = isSlow && random.next() >= SMALL_RESPONSES_SHARE;
+  const visits = branches > 0 ? ['200', '60 5'] : ['200 60 5', '60 8 0.15', '300 0'];
+  return withDeadDoors(random, {
     ...drawn,
-    conventions: withoutZeros(conventions),
-    visitsPerDay: pick(
-      random,
-      branches > 0
-        ? [[200], [60, 5]]
-        : [
-            [200, 60, 5],
-            [60, 8, 0.15],
-            [300, 0],
-          ],
-    ),
+    conventions: {
+      ...conventions,
+      emptyBuckets: 'omitted',
+      forced: isCheaper ? plainConventions.forced : conventions.forced,
+    },
+    visitsPerDay: pick(random, visits).split(' ').map(Number),
     startMs: Date.UTC(2026, Math.floor(random.next() * 12), 1 + Math.floor(random.next() * 28), 6),
     days: pick(random, [60, 90, 120]),
     intervalMs: 10 * MINUTE_MS,
     reconcileIntervalMs: pick(random, [1, 4, 12, 12]) * HOUR_MS,
-    breakdownIntervalMs: breakdowns.length > 0 ? pick(random, [30, 60]) * MINUTE_MS : HOUR_MS,
+    breakdownIntervalMs: pick(random, [30, 60]) * MINUTE_MS,
     scrapeIntervalMs: pick(random, [30, 60, 120]) * MINUTE_MS,
     faultRate: pick(random, [0, 0.01, 0.05]),
     incidentsPerHour: pick(random, [0, 0.005, 0.02]),
-    incidents,
     long: {
       phaseDays: 15,
-      reloadsPerWeek: 3,
       move: {
         afterDays: 5 + random.next() * 50,
         timezone: pick(
@@ -301,27 +268,19 @@ export function drawLongEnvironment(seed: number): Environment {
         ),
       },
     },
-  };
-  return drawDeadDoors(
-    random.next() < SMALL_RESPONSES_SHARE ? environment : withoutSmallResponses(environment),
-  );
+  });
 }
 
-/** Draws the branches of libraries that are polled by branch. Others stay as they are. */
-function withBranches(environment: Environment): Environment {
-  const { seed, breakdowns, conventions, incidents } = environment;
-  if (!breakdowns.includes('branch')) {
-    return environment;
-  }
-  const random = seededRandom(seed ^ BRANCH_DRAWS);
+/** Draws the branches of libraries that are polled by branch. */
+function withBranches(random: Random, environment: Environment): Environment {
   const forcesGroups = random.next() < FORCED_GROUPS_SHARE;
-  const isReconfigured = random.next() < 0.5;
+  const { conventions, ...others } =
+    random.next() < VISITED_SHARE ? visited(random, environment) : environment;
   return {
-    ...(random.next() < VISITED_SHARE ? visited(random, environment) : environment),
+    ...others,
+    conventions: { ...conventions, forcedGroups: forcesGroups ? 'always' : 'never' },
     branches: pick(random, [1, 2, 3, 5]),
     namesBranches: random.next() < 0.6,
-    incidents: [...incidents, ...(isReconfigured ? (['branches reconfigured'] as const) : [])],
-    ...(forcesGroups ? { conventions: { ...conventions, forcedGroups: 'always' } } : {}),
   };
 }
 
@@ -333,8 +292,7 @@ function visited(random: Random, environment: Environment): Environment {
     conventions.minuteKey.form === 'opaque' ? plainConventions.minuteKey : conventions.minuteKey;
   const isPrompt = random.next() < 0.4;
   const isByArrival = conventions.windowTime === 'server';
-  const pace = pick(random, PACES.slice(0, 3));
-  const intervalMs = pick(random, pace.intervals);
+  const pace = drawPace(random, PACES.slice(0, 3));
   return {
     ...environment,
     conventions: {
@@ -349,10 +307,8 @@ function visited(random: Random, environment: Environment): Environment {
     },
     keyTimes: fittingKeyTimes(minuteKey),
     visitsPerDay: pick(random, [[60], [200], [200], [300, 30]]),
-    days: Math.max(VISITED_DAYS, pick(random, pace.days)),
-    intervalMs,
-    reconcileIntervalMs: Math.max(4 * intervalMs, pick(random, pace.reconciles) * HOUR_MS),
-    breakdownIntervalMs: drawBreakdownInterval(random, intervalMs),
+    ...pace,
+    days: Math.max(VISITED_DAYS, pace.days),
     scrapeIntervalMs: pick(random, [5, 10]) * MINUTE_MS,
     faultRate: pick(random, [0, 0, 0.01, 0.05]),
     faultKinds: random.next() < 0.3 ? faultKinds : faultKinds.filter((kind) => kind !== 'empty'),
@@ -363,18 +319,6 @@ function visited(random: Random, environment: Environment): Environment {
 function cheapForCrowds(drawn: Conventions): Conventions {
   const { forced, forcedTo, forcedWindow } = plainConventions;
   return { ...drawn, dayFreshness: 'live', forced, forcedTo, forcedWindow };
-}
-
-function withoutZeros(drawn: Conventions): Conventions {
-  return { ...drawn, emptyBuckets: 'omitted' };
-}
-
-/** Responses are not replaced at a few dozen rows. */
-function withoutSmallResponses(environment: Environment): Environment {
-  const { conventions } = environment;
-  return conventions.forced.limit > MAX_SMALL_ROWS
-    ? environment
-    : { ...environment, conventions: { ...conventions, forced: plainConventions.forced } };
 }
 
 /**
@@ -431,91 +375,64 @@ function subset<Kind>(random: Random, kinds: readonly Kind[]): readonly Kind[] {
 
 /** The simulated service of an environment. */
 export function serviceOf(environment: Environment, clock: Pick<Clock, 'nowMs'>): SimulatedService {
-  const { seed, conventions, timezone, visitsPerDay, alwaysOpen, startMs } = environment;
+  const { seed, conventions, visitsPerDay, startMs } = environment;
   return createSimulatedService({
     seed,
     conventions,
     clock,
     // Back to the month before; no query goes further.
     historyMs: new Date(startMs).getUTCDate() * DAY_MS + 2 * DAY_MS,
-    customers: visitsPerDay.map((visits, i) => ({
-      clientId: `client-${i}`,
-      clientSecret: `secret-of-${seed}-${i}`,
-      library: withDeadDoors(
-        environment,
-        i,
-        libraryOf(environment, 1_001 + i, {
-          name: `library-${i}`,
-          timezone,
-          visitsPerDay: visits,
-          ...(alwaysOpen ? { opening: ALWAYS_OPEN } : {}),
-          ...(environment.long ? { closedDays: holidaysAround(environment) } : {}),
-        }),
-      ),
+    customers: visitsPerDay.map((visits, place) => ({
+      clientId: `client-${place}`,
+      clientSecret: `secret-of-${seed}-${place}`,
+      library: libraryOf(environment, place, visits),
     })),
   });
 }
 
-/** Returns a library with its dead doors, if it is the first one: all doors, or those of its first branch. */
-function withDeadDoors(
-  { deadDoors, branches }: Environment,
-  place: number,
-  library: Library,
-): Library {
-  if (deadDoors === undefined || place > 0) {
-    return library;
-  }
-  const { fromMs, toMs, counts } = deadDoors;
-  const [first] = library.branches;
-  const devices = library.devices.map((device): Device => {
-    const [works] = device.sensor;
-    const isMeant = branches === 0 || device.branchId === first?.id;
-    // Others have a fault of their own.
-    if (device.kind !== 'door' || !isMeant || works === undefined || device.sensor.length > 1) {
-      return device;
+function libraryOf(environment: Environment, place: number, visitsPerDay: number): Library {
+  const { seed, timezone, alwaysOpen, branches, long, deadDoors } = environment;
+  const given = {
+    name: `library-${place}`,
+    timezone,
+    visitsPerDay,
+    ...(alwaysOpen ? { opening: ALWAYS_OPEN } : {}),
+    ...(long ? { closedDays: HOLIDAYS } : {}),
+  };
+  const customerId = 1_001 + place;
+  const library = drawLibrary(seed, customerId, given, branches > 0 ? branches : undefined);
+  // As the keys of branches, their names end with a number.
+  const named = library.branches.map(({ id }, i) => ({ id, name: `Branch ${i + 1}` }));
+  const [first] = named;
+  const devices = library.devices.map((drawn): Device => {
+    if (drawn.kind !== 'door') {
+      return drawn;
     }
+    const door = branches > 0 ? withErrorsOfBranch(environment, drawn) : drawn;
+    const isOfDead = place === 0 && (branches === 0 || door.branchId === first?.id);
+    const [works] = door.sensor;
+    // Others have a fault of their own.
+    if (!isOfDead || deadDoors === undefined || works === undefined || door.sensor.length > 1) {
+      return door;
+    }
+    const { fromMs, toMs, counts } = deadDoors;
     const [entries, exits] = [works.in.counted * counts[0], works.out.counted * counts[1]];
-    return {
-      ...device,
-      sensor: [works, sensorSetting(fromMs, entries, exits), { ...works, fromMs: toMs }],
-    };
+    const dead = sensorSetting(fromMs, entries, exits);
+    return { ...door, sensor: [works, dead, { ...works, fromMs: toMs }] };
   });
-  return { ...library, devices };
+  return {
+    ...library,
+    branches: drawHours(seed, customerId, named, library.opening),
+    devices,
+  };
 }
 
-/** Public holidays from the history that is read at the start to the end, as days since 1970-01-01. */
-function holidaysAround({ startMs, days }: Environment): ReadonlySet<number> {
-  const firstDay = Math.floor(startMs / DAY_MS) - HISTORY_DAYS;
-  const all = Array.from({ length: HISTORY_DAYS + days + 30 }, (_, i) => firstDay + i);
-  return new Set(all.filter(isHoliday));
-}
-
-function libraryOf(
-  { seed, branches, startMs, days }: Environment,
-  customerId: number,
-  given: Partial<Library>,
-): Library {
-  const library = drawLibrary(seed, customerId, given);
-  if (branches === 0) {
-    return library;
-  }
-  const named = Array.from({ length: branches }, (_, i) => ({
-    id: customerId * 10 + i + 1,
-    name: `Branch ${i + 1}`,
-  }));
-  const drawn = drawHours(seed, customerId, named, library.opening);
-  const random = seededRandom(mixSeeds(seed ^ BRANCH_DRAWS, customerId));
-  const devices = drawn.flatMap((branch) => {
-    const [entries, exits] = [1 - 0.15 * random.next(), 1 - 0.15 * random.next()];
-    const changesMs = startMs + random.next() * days * DAY_MS;
-    const change = pick(random, SENSOR_CHANGES);
-    return drawDevices(random, branch).map((device): Device => {
-      if (device.kind !== 'door') {
-        return device;
-      }
-      const sensor = [sensorSetting(change === 'appears' ? changesMs : -Infinity, entries, exits)];
-      return change === 'goes' ? deadFrom({ ...device, sensor }, changesMs) : { ...device, sensor };
-    });
-  });
-  return { ...library, branches: drawn, devices };
+/** All doors of a branch have the same error; in some branches they appear or go within a run. */
+function withErrorsOfBranch({ seed, startMs, days }: Environment, door: Device): Device {
+  const random = seededRandom(mixSeeds(seed, door.branchId));
+  const [entries, exits] = [1 - 0.15 * random.next(), 1 - 0.15 * random.next()];
+  const changesMs = startMs + random.next() * days * DAY_MS;
+  const change = pick(random, ['none', 'none', 'none', 'none', 'appears', 'goes']);
+  const sensor = [sensorSetting(change === 'appears' ? changesMs : -Infinity, entries, exits)];
+  return change === 'goes' ? deadFrom({ ...door, sensor }, changesMs) : { ...door, sensor };
 }

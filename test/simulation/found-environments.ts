@@ -46,19 +46,6 @@ export const FOUND_ENVIRONMENTS: Readonly<Record<string, Environment>> = {
     intervalMs: 30 * MINUTE_MS,
     reconcileIntervalMs: 2 * HOUR_MS,
   },
-  // Just after the roll-up `day` agreed with `minute`, and was taken for live: later visitors were missing.
-  'a baseline just after the nightly roll-up': {
-    ...PLAIN,
-    seed: 38,
-    conventions: { ...plainConventions, keyTime: 'server', dayFreshness: 'nightly' },
-    timezone: 'Asia/Kathmandu',
-    visitsPerDay: [60, 5],
-    startMs: Date.UTC(2026, 2, 7, 21),
-    days: 0.3,
-    intervalMs: 10 * MINUTE_MS,
-    reconcileIntervalMs: 4 * HOUR_MS,
-    maxDelayMs: 50,
-  },
   // The branch was listed with 0 before it counted anybody, and had no gauges until the next day.
   'a branch that is listed before anybody was counted there': {
     ...PLAIN,

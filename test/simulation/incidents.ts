@@ -1,5 +1,5 @@
 /** What happens to exporters and to the service in the middle of polls, one incident at a time. */
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { Secret } from '../../src/base/secret.ts';
 import { pick } from '../../src/simulator/chance.ts';
 import type { FaultPlan } from '../../src/simulator/faults.ts';
@@ -7,17 +7,13 @@ import type { IncidentKind } from './environment.ts';
 import type { Run } from './run.ts';
 
 /** A clock that is so wrong may be in another counting period: nothing may be polled by it. */
-const WRONG_CLOCKS_MS = [
-  -70 * DAY_MS,
-  -40 * DAY_MS,
-  -7 * HOUR_MS,
-  7 * HOUR_MS,
-  40 * DAY_MS,
-  70 * DAY_MS,
-];
+const WRONG_CLOCKS_HOURS = [-70 * 24, -40 * 24, -7, 7, 40 * 24, 70 * 24];
 
 /** Resolves when the incident is over, or goes on by itself. */
-export async function causeIncident(kind: IncidentKind, run: Run): Promise<void> {
+export async function causeIncident(
+  kind: IncidentKind | 'hours changed' | 'move',
+  run: Run,
+): Promise<void> {
   const { random, service, exporters, clock } = run;
   const exporter = pick(random, exporters);
   const customer = service.customers[0]?.library.name ?? '';
@@ -44,7 +40,7 @@ export async function causeIncident(kind: IncidentKind, run: Run): Promise<void>
         exporter.start(run.config);
       }
       const own = exporter.clock();
-      const aheadMs = pick(random, WRONG_CLOCKS_MS);
+      const aheadMs = pick(random, WRONG_CLOCKS_HOURS) * HOUR_MS;
       const endMs = clock.nowMs() + random.next() * 4 * HOUR_MS;
       while (own !== undefined && clock.nowMs() < endMs) {
         own.aheadMs = aheadMs;
@@ -70,7 +66,6 @@ export async function causeIncident(kind: IncidentKind, run: Run): Promise<void>
       run.configure(({ name }) =>
         name === customer ? { clientSecret: { secret, path: undefined } } : {},
       );
-      exporters.forEach((one) => one.reload(run.config));
       return;
     }
     case 'credentials revoked':
@@ -79,12 +74,13 @@ export async function causeIncident(kind: IncidentKind, run: Run): Promise<void>
       service.restore(customer);
       return;
     case 'reload':
-      run.config = { ...run.config, customers: run.config.customers.toReversed() };
-      exporters.forEach((one) => one.reload(run.config));
-      return;
+      return run.reload(run.config.customers.toReversed());
     case 'branches reconfigured':
-      run.nameBranches();
-      exporters.forEach((one) => one.reload(run.config));
+      return run.environment.branches > 0 ? run.nameBranches() : undefined;
+    case 'hours changed':
+      return run.setHours();
+    case 'move':
+      return run.move(customer);
   }
 }
 

@@ -8,7 +8,6 @@ import { abortError } from '../../src/service/limits.ts';
 import type { Exchange, ExchangeRequest, ExchangeResponse } from '../../src/service/transport.ts';
 import type { SimulatedRequest, SimulatedResponse } from '../../src/simulator/responses.ts';
 import type { VirtualClock } from '../support/virtual-clock.ts';
-import type { RetryAuditor } from './retry-auditor.ts';
 import type { Run } from './run.ts';
 
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
@@ -25,11 +24,7 @@ interface RequestState {
 }
 
 /** Returns the transport of one process. */
-export function createExchange(
-  run: Run,
-  clock: VirtualClock,
-  retries: Pick<RetryAuditor, 'responded'>,
-): Exchange {
+export function createExchange(run: Run, clock: VirtualClock): Exchange {
   const states = new Map<string, RequestState>();
   return async (request, signal) => {
     if (clock.killed) {
@@ -51,7 +46,6 @@ export function createExchange(
     try {
       const response = await travel(run, simulated, clock, signal);
       note(state, simulated, response, clock);
-      retries.responded(simulated, response);
       return toResponse(response);
     } finally {
       state.tokensUnderWay -= isToken(simulated) ? 1 : 0;

@@ -8,7 +8,7 @@ import { dayMs, hourMs, minuteMs, offsetMs, wallMs } from '../acceptance/local-t
 import { branchRecords } from '../support/ground-truth.ts';
 import type { BranchRecord } from '../support/ground-truth.ts';
 import type { AuditContext, CustomerScrape } from './auditor.ts';
-import { isHoliday } from './holidays.ts';
+import { HOLIDAYS } from './holidays.ts';
 import type { Scrape } from './scrape.ts';
 import {
   canAuditBranches,
@@ -46,13 +46,8 @@ interface ShownProblem {
   readonly sinceMs: number;
 }
 
-export function createProblemAuditor({
-  environment,
-  service,
-  clock,
-  configOf,
-  report,
-}: AuditContext) {
+export function createProblemAuditor(context: AuditContext) {
+  const { environment, service, clock, configOf, report } = context;
   const { retentionMs } = environment.conventions;
   const isByBranch = environment.breakdowns.includes('branch');
   /** By building, the starts of the problems of one whose doors are never dead. */
@@ -128,7 +123,7 @@ export function createProblemAuditor({
     const lastMs = Math.max(...today.map(({ keyMs }) => keyMs));
     const isKnown = scrape.value(USUAL, customer) !== undefined && streams.includes('logins');
     const isOff = [todayMs, nowMs].some((ms) =>
-      isHoliday(Math.floor(wallMs(ms, timezone) / dayMs)),
+      HOLIDAYS.has(Math.floor(wallMs(ms, timezone) / dayMs)),
     );
     if (!isKnown || isOff || lastMs === -Infinity || pollMs - lastMs < hourMs + QUARTER_MS) {
       return;

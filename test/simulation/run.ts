@@ -25,7 +25,6 @@ import type { Mutation } from './mutations.ts';
 import { createExchange } from './network.ts';
 import { createSimulatedExporter } from './process.ts';
 import type { ProcessNetwork, SimulatedExporter } from './process.ts';
-import { createRetryAuditor } from './retry-auditor.ts';
 import { mayOccur } from './tolerances.ts';
 
 export interface RunResult {
@@ -44,7 +43,10 @@ const MAX_EVENTS = 20;
 /** An incident comes after at most this many waits, in the middle of polls. */
 const MAX_WAITS = 40;
 const MISSED_SCRAPES = 0.03;
-const UNKNOWN_BRANCH = 999_999;
+const UNKNOWN_BRANCH = { id: 999_999, name: 'Closed' };
+/** What an operator does a few times a week. */
+const RELOADS = ['reload', 'hours changed', 'branches reconfigured'] as const;
+const MEAN_DAYS_BETWEEN_RELOADS = 7 / 3;
 /** What may be polled of a customer. */
 const STREAMS = [['people', 'logins'], ['people'], ['logins']] as const;
 /** Incidents that may end a process. */
@@ -64,7 +66,7 @@ export class Run {
   readonly clock: VirtualClock;
   readonly service: SimulatedService;
   readonly faults: Faults;
-  readonly exporters: readonly SimulatedExporter[];
+  readonly exporters: readonly SimulatedExporter[] = [];
   readonly auditor: Auditor;
   /** What exporters are started and reloaded with. */
   config: Config;
@@ -83,18 +85,18 @@ export class Run {
     this.faults = createFaults({ random: this.random });
     const { intervalMs, reconcileIntervalMs, breakdownIntervalMs } = environment;
     const { breakdowns, requestTimes, keyTimes } = environment;
-    const config = configOf(
-      this.service,
-      { intervalMs, reconcileIntervalMs, breakdownIntervalMs },
-      { streams: ['people', 'logins'], breakdowns },
-    );
+    const polling = { intervalMs, reconcileIntervalMs, breakdownIntervalMs };
+    const config = configOf(this.service, polling, { streams: STREAMS[0], breakdowns });
     this.config = { ...config, service: { ...config.service, requestTimes, keyTimes } };
     if (environment.namesBranches) {
       this.nameBranches();
     }
     if (environment.long !== undefined) {
       this.setHours();
-      this.#setStreams();
+      // Breakdowns need people.
+      this.configure(({ breakdowns }) => ({
+        streams: pick(this.random, breakdowns.length > 0 ? STREAMS.slice(0, 2) : STREAMS),
+      }));
     }
     this.auditor = createAuditor(environment, this.service, this.clock, (customer) => {
       const found = this.config.customers.find(({ name }) => name === customer);
@@ -165,36 +167,31 @@ export class Run {
     });
   }
 
-  /** Draws which streams are polled. Breakdowns need people. */
-  #setStreams(): void {
-    this.configure(({ breakdowns }) => ({
-      streams: pick(this.random, breakdowns.length > 0 ? STREAMS.slice(0, 2) : STREAMS),
-    }));
-  }
-
   /** Moves a customer to another zone, at the service and in the configuration at the same time. */
-  move(customer: string, timezone: string): void {
+  move(customer: string): void {
+    const timezone = this.environment.long?.move.timezone ?? this.environment.timezone;
     this.service.moveTo(customer, timezone);
     this.auditor.moved(customer);
     this.configure(({ name }) => (name === customer ? { timezone } : {}));
   }
 
   configure(change: (customer: CustomerConfig) => Partial<CustomerConfig>): void {
-    const customers = this.config.customers.map((one) => ({ ...one, ...change(one) }));
+    this.reload(this.config.customers.map((one) => ({ ...one, ...change(one) })));
+  }
+
+  reload(customers: Config['customers']): void {
     this.config = { ...this.config, customers };
+    this.exporters.forEach((one) => one.reload(this.config));
   }
 
   #connect(exporter: string, clock: VirtualClock): ProcessNetwork {
-    const { environment, auditor } = this;
-    const retries = createRetryAuditor(environment, auditor.report);
     return {
-      exchange: createExchange(this, clock, retries),
+      exchange: createExchange(this, clock),
       pollEnded: (stream, seconds, succeeded) => {
         this.#polls += 1;
         if (succeeded) {
           this.auditor.pollEnded(exporter, stream, clock.nowMs(), 1000 * seconds);
         }
-        retries.pollEnded(stream, succeeded);
       },
     };
   }
@@ -209,43 +206,32 @@ export class Run {
       const nextMs = this.clock.nowMs() + scrapeIntervalMs * (0.9 + 0.2 * this.random.next());
       const incidentChance = incidentsPerHour * (scrapeIntervalMs / HOUR_MS);
       if (incidents.length > 0 && this.random.next() < incidentChance) {
-        const waits = this.random.next() * MAX_WAITS;
-        await this.clock.runWaits(waits, nextMs - this.clock.nowMs());
-        const kind = pick(this.random, incidents);
-        this.#addEvent(kind);
-        await causeIncident(kind, this);
+        await this.#cause(pick(this.random, incidents), nextMs);
       }
       if (this.clock.nowMs() >= this.#reloadMs) {
-        await this.clock.runWaits(this.random.next() * MAX_WAITS, nextMs - this.clock.nowMs());
-        this.#reload();
+        await this.#cause(this.#drawReload(), nextMs);
       }
       await this.clock.advance(Math.max(0, nextMs - this.clock.nowMs()));
       this.scrape(this.random.next() < MISSED_SCRAPES);
     }
   }
 
-  /** What an operator changes a few times a week. */
-  #reload(): void {
+  async #cause(kind: Parameters<typeof causeIncident>[0], nextMs: number): Promise<void> {
+    const waits = this.random.next() * MAX_WAITS;
+    await this.clock.runWaits(waits, nextMs - this.clock.nowMs());
+    this.#addEvent(kind);
+    await causeIncident(kind, this);
+  }
+
+  #drawReload(): 'move' | (typeof RELOADS)[number] {
     const { startMs, long } = this.environment;
-    if (long === undefined) {
-      return;
+    const nowMs = this.clock.nowMs();
+    this.#reloadMs = nowMs + 2 * this.random.next() * MEAN_DAYS_BETWEEN_RELOADS * DAY_MS;
+    if (this.#hasMoved || nowMs < startMs + (long?.move.afterDays ?? Infinity) * DAY_MS) {
+      return pick(this.random, RELOADS);
     }
-    const { reloadsPerWeek, move } = long;
-    this.#reloadMs = this.clock.nowMs() + ((2 * this.random.next()) / reloadsPerWeek) * 7 * DAY_MS;
-    const isMoving = !this.#hasMoved && this.clock.nowMs() >= startMs + move.afterDays * DAY_MS;
-    const kind = isMoving ? 'move' : pick(this.random, ['order', 'hours', 'branches'] as const);
-    if (kind === 'move') {
-      this.#hasMoved = true;
-      this.move(this.service.customers[0]?.library.name ?? '', move.timezone);
-    } else if (kind === 'hours') {
-      this.setHours();
-    } else if (kind === 'branches' && this.environment.branches > 0) {
-      this.nameBranches();
-    } else {
-      this.config = { ...this.config, customers: this.config.customers.toReversed() };
-    }
-    this.#addEvent(`reload: ${kind}`);
-    this.exporters.forEach((one) => one.reload(this.config));
+    this.#hasMoved = true;
+    return 'move';
   }
 
   /** Until a corrected clock is accepted, and the longest pause of the client and one reconcile interval are over. */
@@ -310,8 +296,7 @@ function drawNamed(
   { conventions: { groupKey } }: Environment,
 ): CustomerConfig['branches'] {
   const known = branches.filter(() => random.next() < 0.6);
-  const named: readonly Branch[] =
-    random.next() < 0.5 ? [...known, { id: UNKNOWN_BRANCH, name: 'Closed' }] : known;
+  const named: readonly Branch[] = random.next() < 0.5 ? [...known, UNKNOWN_BRANCH] : known;
   const drawn = named.map(({ id, name, ...branch }): [string, BranchConfig] => {
     const hours = openingHoursText(branch.opening ?? opening);
     return [

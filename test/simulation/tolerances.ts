@@ -19,16 +19,9 @@ export function mayOccur(
 
 /** True if responses may lack rows. */
 export function mayLackRows(environment: Environment): boolean {
-  return shareOfEmpty(environment) > 0 || mayOccur(environment, 'empty responses for a while');
-}
-
-/** True if faults may empty three responses in a row, which the exporter then accepts. */
-export function mayAcceptEmpty(environment: Environment): boolean {
-  return shareOfEmpty(environment) > 0.015 || mayOccur(environment, 'empty responses for a while');
-}
-
-function shareOfEmpty({ faultKinds, faultRate }: Environment): number {
-  return faultKinds.includes('empty') ? faultRate / faultKinds.length : 0;
+  const { faultKinds, faultRate } = environment;
+  const isFaulty = faultRate > 0 && faultKinds.includes('empty');
+  return isFaulty || mayOccur(environment, 'empty responses for a while');
 }
 
 /** A total may decrease: by corrections, or for a while because responses lack rows. */
