@@ -3,21 +3,17 @@ export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
 
-/** By zone: offsets by quarter of an hour, and what formats local times. */
-const zones = new Map<string, { offsets: Map<number, number>; format: Intl.DateTimeFormat }>();
+/** By zone: local times by quarter of an hour, and what formats them. */
+const zones = new Map<string, { locals: Map<number, number>; format: Intl.DateTimeFormat }>();
 
 /** The zone's offset from UTC at an instant, in milliseconds, positive in the east. */
 export function offsetMs(instantMs: number, zone: string): number {
   // Cached: Intl is slow, and offsets change at quarters of an hour only.
   const quarterMs = Math.floor(instantMs / (15 * minuteMs)) * 15 * minuteMs;
-  const { offsets, format } = zones.get(zone) ?? withZone(zone);
-  let offset = offsets.get(quarterMs);
-  if (offset === undefined) {
-    const local = format.format(quarterMs);
-    offset = Date.parse(`${local.replace(' ', 'T')}Z`) - quarterMs;
-    offsets.set(quarterMs, offset);
-  }
-  return offset;
+  const { locals, format } = zones.get(zone) ?? withZone(zone);
+  const local = locals.get(quarterMs) ?? Date.parse(`${format.format(quarterMs)}Z`);
+  locals.set(quarterMs, local);
+  return local - quarterMs;
 }
 
 function withZone(zone: string) {
@@ -27,7 +23,7 @@ function withZone(zone: string) {
     dateStyle: 'short',
     timeStyle: 'medium',
   });
-  const made = { offsets: new Map<number, number>(), format };
+  const made = { locals: new Map<number, number>(), format };
   zones.set(zone, made);
   return made;
 }
@@ -71,11 +67,8 @@ export function clockFromNow(zone: string, minutes: number): string {
 
 /** A zone in which it is between 15:00 and 16:00 now, so that no test depends on the time of day. */
 export function afternoonZone(nowMs: number): string {
-  const hours = 15 - new Date(nowMs).getUTCHours();
-  const offset = hours > 12 ? hours - 24 : hours;
-  if (offset === 0) {
-    return 'Etc/GMT';
-  }
+  const hours = new Date(nowMs).getUTCHours() - 15;
   // The names' sign is POSIX's: Etc/GMT-3 is three hours east.
-  return offset > 0 ? `Etc/GMT-${offset}` : `Etc/GMT+${-offset}`;
+  const west = hours < -12 ? hours + 24 : hours;
+  return `Etc/GMT${west < 0 ? '' : '+'}${west}`;
 }

@@ -1,5 +1,5 @@
 /** The high-water marks in a state file, which a running exporter does not let others open. */
-import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -24,12 +24,8 @@ export function updateMarks(storage: string, key: string, atMs: number): void {
 export function readStoredMarks(storage: string): readonly StoredMark[] {
   const folder = mkdtempSync(join(tmpdir(), 'stored-marks-'));
   try {
-    const copy = join(folder, 'state.db');
-    copyFileSync(join(storage, 'state.db'), copy);
-    if (existsSync(join(storage, 'state.db-wal'))) {
-      copyFileSync(join(storage, 'state.db-wal'), `${copy}-wal`);
-    }
-    const database = new DatabaseSync(copy);
+    cpSync(storage, folder, { recursive: true });
+    const database = new DatabaseSync(join(folder, 'state.db'));
     const marks = database.prepare('SELECT counter, value FROM mark ORDER BY counter').all();
     database.close();
     return marks.map(({ counter, value }) => ({ counter: String(counter), value: Number(value) }));

@@ -24,18 +24,14 @@ export function panelQuery(
 ): string {
   const [, dashboard] = DASHBOARDS.find(([, one]) => one.uid === `library-${uid}`) ?? [];
   const panel = dashboard?.panels.find((one) => one.title === title);
-  if (panel === undefined) {
-    const titles = dashboard?.panels.map((one) => one.title) ?? [];
-    throw new Error(`library-${uid} has no panel "${title}", but: ${titles.join(', ')}`);
-  }
   const { renameByName = {} } =
-    ORGANIZED.safeParse(panel.transformations.at(-1)?.options).data ?? {};
-  const target = panel.targets.find(
+    ORGANIZED.safeParse(panel?.transformations.at(-1)?.options).data ?? {};
+  const target = panel?.targets.find(
     ({ refId, legendFormat }) =>
       name === undefined || legendFormat === name || renameByName[`Value #${refId}`] === name,
   );
   if (target === undefined) {
-    throw new Error(`the panel "${title}" of library-${uid} has no query "${name ?? ''}"`);
+    throw new Error(`library-${uid} has no panel "${title}" with a query "${name ?? ''}"`);
   }
   return filledIn(target.expr, reader);
 }
