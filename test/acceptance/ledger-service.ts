@@ -48,7 +48,6 @@ export type Fault = number | keyof typeof FAULTS | 'reset' | 'hang';
 
 export interface ServiceCustomer {
   readonly name: string;
-  readonly clientId: string;
   /** What the token endpoint accepts. A test changes it so that the credentials are refused. */
   secret: string;
   readonly ledger: Ledger;
@@ -92,8 +91,8 @@ export class LedgerService {
   addCustomer(name: string, zone: string, conventions: Partial<Conventions> = {}): ServiceCustomer {
     const ledger = new Ledger(zone, conventions);
     const secret = `quartz-${randomUUID()}-lantern`;
-    const customer: ServiceCustomer = { name, clientId: `${name}-api`, secret, ledger, faults: {} };
-    this.customers.set(customer.clientId, customer);
+    const customer: ServiceCustomer = { name, secret, ledger, faults: {} };
+    this.customers.set(`${name}-api`, customer);
     return customer;
   }
 

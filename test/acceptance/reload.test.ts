@@ -139,10 +139,8 @@ test('a bad configuration changes nothing, and its problems are returned or logg
   await hangUp(FAILED);
   expect(daemon.logged(FAILED).at(-1)?.['problems']).toBe(problems.trimEnd());
   const after = await daemon.scrape();
-  expect([after.value(SUCCESSFUL), after.value(SUCCESS_TIME)]).toEqual([
-    0,
-    before.value(SUCCESS_TIME),
-  ]);
+  expect(after.value(SUCCESSFUL)).toBe(0);
+  expect(after.value(SUCCESS_TIME)).toBe(before.value(SUCCESS_TIME));
   expect(customersOf(after)).toEqual(['changing', 'leaving', 'steady']);
   expect((await daemon.get('/-/ready')).status).toBe(200);
   const FAILURE = /role="alert">[^]*reload failed[^]*\(problems: \d\)/;
@@ -161,7 +159,6 @@ test('--config.auto-reload-interval reloads changed files, and without the flag 
   const file = 'watched.yaml';
   const flags = ['--config.auto-reload-interval=1s', `--storage.path=${workspace.folder}/watched`];
   const watching = await harness.start(harness.configure([steady], { file }), flags);
-  expect((await watching.reload('POST')).status).toBe(403);
   expect((await watching.reload('PUT')).status).toBe(403);
   harness.configure([steady, added], { file });
   await eventually(async () => {

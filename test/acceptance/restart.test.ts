@@ -91,10 +91,7 @@ test.concurrent('a replica shows the same totals, and a storage has one user', a
   expect(stored.value(SUCCESSFUL)).toBe(1);
   expect(stored.value(SAVED_AT)).toBeGreaterThan(Date.now() / 1000 - 600);
   const unstored = await exact(second, customer);
-  expect([SUCCESSFUL, SAVED_AT].map((name) => unstored.value(name))).toEqual([
-    undefined,
-    undefined,
-  ]);
+  expect(unstored.value(SUCCESSFUL) ?? unstored.value(SAVED_AT)).toBeUndefined();
   const third = await harness.run(`--config.file=${configFile}`, `--storage.path=${storage}`);
   expect(third.ended).toBe(1);
   expect(third.stderr).toContain(storage);

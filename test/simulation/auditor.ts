@@ -158,9 +158,8 @@ export function createAuditor(
       counters.audit(of);
       breakdowns.audit(of, isThorough);
       estimates.audit(of);
-      const inside = of.scrape.value('library_occupancy_people', of.customer);
-      if (inside !== undefined && inside < 0) {
-        report(`${exporter} shows an occupancy of ${inside}`);
+      if ((of.scrape.value('library_occupancy_people', of.customer) ?? 0) < 0) {
+        report(`${exporter} shows an occupancy of ${of.customer} below 0`);
       }
       if (isThorough && !mayLackRows(environment) && !mayStep) {
         occupancy.audit(of, false);

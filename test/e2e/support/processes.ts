@@ -51,7 +51,7 @@ export async function startServer(
   return { address: LISTENING.exec(daemon.stderr)?.[1] ?? '', stop };
 }
 
-export interface Outcome {
+interface Outcome {
   readonly status: number | null;
   /** Standard output, standard error, and both. */
   readonly out: string;
