@@ -48,16 +48,6 @@ export const MUTATIONS = {
   'day and counting period start an hour late': {
     config: withCustomers({ dayStartsAt: { hour: 5, minute: 0 } }),
   },
-  'first row skipped': {
-    client: (client) => ({
-      async query(query, signal) {
-        const response = await client.query(query, signal);
-        const skipped = response.aggregation === 'minute' ? 1 : 0;
-        return { ...response, rows: response.rows.slice(skipped) };
-      },
-    }),
-  },
-  // The total is still right: what the day lacks is in the total of the period.
   'window starts late': {
     client: withFrom('minute', () => 5),
   },

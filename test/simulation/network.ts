@@ -62,20 +62,16 @@ function rulesBroken(
   const token = request.headers?.['authorization'];
   const isRefusedToken = token !== undefined && token === refusedToken?.token;
   const sinceMs = refused?.secret === secretOf(request) ? nowMs - refused.atMs : Infinity;
-  const rules: readonly [isBroken: boolean, what: string][] = [
-    [nowMs < notBeforeMs, `a request ${notBeforeMs - nowMs} ms before Retry-After is over`],
-    [
-      // Requests that were waiting may still have it.
+  const rules: Readonly<Record<string, boolean>> = {
+    [`a request ${notBeforeMs - nowMs} ms before Retry-After is over`]: nowMs < notBeforeMs,
+    // Requests that were waiting may still have it.
+    'a token is used on after it was refused':
       isRefusedToken && nowMs - refusedToken.atMs > REFUSED_PAUSE_MS,
-      'a token is used on after it was refused',
-    ],
-    [isToken(request) && tokensUnderWay > 0, 'two requests for a token are under way'],
-    [
+    'two requests for a token are under way': isToken(request) && tokensUnderWay > 0,
+    [`refused credentials are tried again after ${sinceMs} ms`]:
       isToken(request) && sinceMs < REFUSED_PAUSE_MS,
-      `refused credentials are tried again after ${sinceMs} ms`,
-    ],
-  ];
-  return rules.flatMap(([isBroken, what]) => (isBroken ? [what] : []));
+  };
+  return Object.keys(rules).filter((rule) => rules[rule] === true);
 }
 
 async function travel(

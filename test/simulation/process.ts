@@ -78,14 +78,8 @@ export function createSimulatedExporter(options: SimulatedExporterOptions) {
       connect(settings, observer) {
         const exchange = mutation.exchange?.(network.exchange) ?? network.exchange;
         const transport = { exchange, close() {} };
-        const service = createService({
-          config: settings,
-          clock,
-          random,
-          log,
-          observer,
-          transport,
-        });
+        const outside = { clock, random, log, observer, transport };
+        const service = createService({ config: settings, ...outside });
         return { ...service, clientFor: (access) => mutatedClient(service.clientFor(access)) };
       },
       observer: {
