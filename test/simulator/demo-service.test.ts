@@ -9,8 +9,8 @@ import { NOW_MS } from './support.ts';
 const HOUR_MS = 3_600_000;
 const zones = createZones();
 
-function serviceAt(nowMs: number, customers = 5, seed = 1) {
-  return createDemoService({ seed, customers, clock: new VirtualClock(nowMs) });
+function serviceAt(nowMs: number) {
+  return createDemoService({ seed: 1, customers: 5, clock: new VirtualClock(nowMs) });
 }
 
 function isOpen({ timezone, opening }: Library, nowMs: number): boolean {
@@ -56,14 +56,4 @@ describe('the five customers of the demo', () => {
     expect(countedBranches('2026-03-17T00:10:00Z', '2026-03-17T03:00:00Z')).toBe('1,3');
     expect(countedBranches('2026-03-17T14:00:00Z', '2026-03-18T15:00:00Z')).toBe('1,2');
   });
-});
-
-test('with a number of branches, each customer has so many, in the time zone that is given', () => {
-  const clock = new VirtualClock(NOW_MS);
-  const options = { seed: 1, customers: 2, branches: 12, timezone: 'Asia/Kolkata', clock };
-  const libraries = createDemoService(options).customers.map(({ library }) => library);
-  expect(libraries.map(({ branches, timezone }) => [branches.length, timezone])).toEqual([
-    [12, 'Asia/Kolkata'],
-    [12, 'Asia/Kolkata'],
-  ]);
 });

@@ -20,11 +20,8 @@ export interface Row {
   readonly value: number;
 }
 
-export interface Response<Item = Row> {
+interface Response<Item = Row> {
   readonly metadata: {
-    readonly count: number;
-    readonly startToken?: string;
-    readonly limit?: number;
     readonly aggregation?: string;
   };
   readonly result: readonly Item[];
@@ -61,15 +58,8 @@ export function small(
 }
 
 /** A service whose customer has no records but those that a test adds. */
-export function silent(conventions: Partial<Conventions> = {}, nowMs = NOW_MS): Small {
-  return small(conventions, { visitsPerDay: 0 }, nowMs);
-}
-
-/** Returns a service with one person in at 12:34:56.789 in Copenhagen, 11:34 UTC. */
-export function oneEntry(conventions: Partial<Conventions>): Small {
-  const one = silent(conventions);
-  one.service.record('lone', { kind: 'in', atMs: at('2026-03-18T11:34:56.789Z') });
-  return one;
+export function silent(conventions: Partial<Conventions> = {}): Small {
+  return small(conventions, { visitsPerDay: 0 });
 }
 
 export function bearer(service: SimulatedService): string {
@@ -86,8 +76,4 @@ export function askToken(
   const sent = { grant_type: 'client_credentials', ...form, ...fields };
   const body = new URLSearchParams(sent).toString();
   return service.handle({ method: 'POST', path: '/connect/token', body });
-}
-
-export function at(iso: string): number {
-  return Date.parse(iso);
 }
