@@ -1,4 +1,4 @@
-/** Valid configurations, and what is loaded of them. */
+/** Valid configurations, what is loaded of them, and the default limit on requests. */
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
@@ -14,8 +14,6 @@ test('a minimal configuration has every default', async () => {
     maxRequestsPerSecond: 50,
     requestTimes: 'offset',
     keyTimes: 'local',
-    proxyUrl: undefined,
-    ca: undefined,
   });
   expect(config.polling).toEqual({
     intervalMs: 60_000,
@@ -29,10 +27,6 @@ test('a minimal configuration has every default', async () => {
       timezone: 'Europe/Copenhagen',
       dayStartsAt: { hour: 4, minute: 0 },
       estimate: true,
-      capacity: undefined,
-      openingHours: undefined,
-      staffedHours: undefined,
-      holidays: undefined,
       labels: {},
       streams: ['people', 'logins'],
       breakdowns: [],
@@ -186,28 +180,15 @@ test('two customers with one client id are a warning that names both', async () 
 });
 
 test('defaults apply to customers without a value', async () => {
+  const customer = '  - { name: hillside, client_id: h, client_secret: hunter3hunter3 }';
+  const defaults = 'defaults: { timezone: Europe/London, day_starts_at: "03:00", estimate: false }';
   const { config } = await load({
-    'config.yaml': configWith({
-      more: [
-        '  - { name: hillside, client_id: h, client_secret: hunter3hunter3 }',
-        'defaults: { timezone: Europe/London, day_starts_at: "03:00", estimate: false }',
-      ].join('\n'),
-    }),
+    'config.yaml': configWith({ more: `${customer}\n${defaults}` }),
   });
   expect(config.customers).toMatchObject([
     { timezone: 'Europe/Copenhagen', dayStartsAt: { hour: 3, minute: 0 }, estimate: false },
     { timezone: 'Europe/London', dayStartsAt: { hour: 3, minute: 0 }, estimate: false },
   ]);
-});
-
-test('http is allowed on loopback, and elsewhere with allow_insecure', async () => {
-  for (const host of ['localhost:1', '127.0.0.100:8080', '[::1]:9', 'data.localhost']) {
-    const text = configWith({}).replace('https://statistics.example.org', `http://${host}`);
-    expect((await load({ 'config.yaml': text })).config.service.baseUrl).toBe(`http://${host}`);
-  }
-  const text = configWith({ service: 'allow_insecure: true' }).replaceAll('https:', 'http:');
-  const { baseUrl } = (await load({ 'config.yaml': text })).config.service;
-  expect(baseUrl).toBe('http://statistics.example.org');
 });
 
 test('secrets are read from files, relative to the file that names them', async () => {
@@ -258,3 +239,25 @@ test('environment variables take the type of their place, and are not expanded a
     { clientId: '250', capacity: 250, labels: { x250: 'x${CAP}$5${A}' } },
   ]);
 });
+
+test.for([
+  ['50, if the customers need less', 20, {}, [], 50],
+  ['as much as the first polls of a start take in 20 s', 200, {}, [], 110],
+  ['more of that with breakdowns', 200, {}, ['branch', 'device'], 150],
+  ['no more than 200 for the start', 1_000, {}, [], 200],
+  ['twice what the customers need', 150, { interval: '1s' }, [], 600],
+  ['more of that with breakdowns', 150, { interval: '1s' }, ['branch', 'device'], 904],
+] as const)(
+  'the default limit on requests is %s',
+  async ([, count, polling, breakdowns, limit]) => {
+    const service = { base_url: 'https://data.test', auth_url: 'https://identity.test' };
+    const customer = { client_secret: 'hunter2hunter2', timezone: 'Europe/Oslo', breakdowns };
+    const customers = Array.from({ length: count }, (_, i) => {
+      return { ...customer, name: `c${i}`, client_id: `c${i}` };
+    });
+    const { config } = await load({
+      'config.yaml': JSON.stringify({ service, customers, polling }),
+    });
+    expect(config.service.maxRequestsPerSecond).toBe(limit);
+  },
+);

@@ -1,11 +1,10 @@
-/** The web configuration: invalid files with their problems, valid ones, warnings, and reloads. */
+/** The web configuration: invalid files with their problems, valid ones, warnings, and what cannot change. */
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { loadConfig } from '../../src/config/load.ts';
+import { expect, test } from 'vitest';
 import { loadWebConfig } from '../../src/config/web.ts';
 import type { WebConfig } from '../../src/base/web-config.ts';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
-import { configWith, folderOf, problemsIn } from './folder.ts';
+import { folderOf, problemsIn } from './folder.ts';
 
 /** Parts of every secret of the cases. */
 const SECRETS = /battery|X0h1gDs|EsimhC7zG|MII/;
@@ -14,6 +13,9 @@ const HASH = '$2y$10$X0h1gDsPszWURQaxFh.zoubFi6DXncSjhoQNJgRrnGs7EsimhC7zG';
 const authority = await makeAuthority();
 const server = await makeCertificate({ name: 'server', hosts: ['localhost'], issuer: authority });
 const TLS = 'tls_server_config:\n  cert_file: server.pem\n  key_file: server-key.pem\n';
+
+const USERS = `basic_auth_users: { a: ${HASH} }\n`;
+const REQUIRING = `${TLS}  client_auth_type: RequireAnyClientCert\n`;
 
 const CERTIFICATES = {
   'server.pem': server.cert,
@@ -93,7 +95,7 @@ basic_auth_users:
 });
 
 test('a key and hashes that others can read are warnings, certificates are not', async () => {
-  const files = { ...CERTIFICATES, 'web.yaml': `${TLS}basic_auth_users: { a: ${HASH} }\n` };
+  const files = { ...CERTIFICATES, 'web.yaml': `${TLS}${USERS}` };
   const modes = { 'server.pem': 0o644, 'server-key.pem': 0o644, 'web.yaml': 0o644 };
   const folder = await folderOf({ ...files, 'tls.yaml': TLS }, { ...modes, 'tls.yaml': 0o644 });
   const { warnings } = await loadWebConfig({ path: join(folder, 'web.yaml'), env: {} });
@@ -105,39 +107,12 @@ test('a key and hashes that others can read are warnings, certificates are not',
   expect(tls.warnings).toHaveLength(1);
 });
 
-describe('while the server runs', () => {
-  const plain = `basic_auth_users: { a: ${HASH} }\n`;
-  const requiring = `${TLS}  client_auth_type: RequireAnyClientCert\n`;
-
-  test.each([
-    ['https cannot be removed', TLS, plain, '1:1: tls_server_config'],
-    ['https cannot be added', plain, TLS, '2:3: tls_server_config'],
-    ['clients cannot be required', TLS, requiring, '4:21: tls_server_config.client_auth_type'],
-  ])('%s', async (_what, running, next, place) => {
-    const problems = await problemsIn(load(next, (await load(running)).config));
-    const [first] = problems.split('\n');
-    expect(first).toBe(`web.yaml:${place}: cannot change while running: restart the exporter`);
-  });
-
-  test('an invalid file is not compared with what runs', async () => {
-    const next = TLS.replace('server.pem', 'gone.pem');
-    const problems = await problemsIn(load(next, (await load(plain)).config));
-    expect(problems).toBe('web.yaml:2:14: tls_server_config.cert_file: gone.pem does not exist');
-  });
-
-  test('users and the version of TLS can change', async () => {
-    const { config } = await load(`${TLS}${plain}`);
-    const next = `${TLS}  min_version: TLS13\n${plain.replace('a:', 'b:')}`;
-    expect(await problemsIn(load(next, config))).toBe('no problem');
-  });
-});
-
-test('problems of both configurations are reported at once', async () => {
-  const folder = await folderOf({
-    'config.yaml': configWith({ customer: 'capacity: 0' }),
-    'web.yaml': 'a: b',
-  });
-  const options = { path: join(folder, 'config.yaml'), webPath: join(folder, 'web.yaml'), env: {} };
-  const problems = await problemsIn(loadConfig(options));
-  expect(problems.match(/^\S+: /gm)).toEqual(['config.yaml:9:15: ', 'web.yaml:1:1: ']);
+test.each([
+  ['https cannot be removed', TLS, USERS, '1:1: tls_server_config'],
+  ['https cannot be added', USERS, TLS, '2:3: tls_server_config'],
+  ['clients cannot be required', TLS, REQUIRING, '4:21: tls_server_config.client_auth_type'],
+])('while the server runs, %s', async (_what, running, next, place) => {
+  const problems = await problemsIn(load(next, (await load(running)).config));
+  const [first] = problems.split('\n');
+  expect(first).toBe(`web.yaml:${place}: cannot change while running: restart the exporter`);
 });
