@@ -71,6 +71,15 @@ test.each(OBSTACLES)(
   },
 );
 
+test.each([
+  ['hunter2\r\n', 'hunter2'],
+  ['hunter2\n\n', 'hunter2\n'],
+  ['\uFEFF hunter2 \n', ' hunter2 '],
+])('of a file with %j the secret is %j', async (content, secret) => {
+  const { config } = await load({ 'config.yaml': WITH_SECRET_FILE, 'secrets/riverside': content });
+  expect(config.customers[0]?.clientSecret.secret.reveal()).toBe(secret);
+});
+
 // prettier-ignore
 test.each<readonly [string, string | undefined]>([
   ['hunter2\n\n', 'ends with a line end'], ['\thunter2', 'begins with a tab'], ['\u00A0hunter2', 'begins with a no-break space'],
@@ -87,6 +96,7 @@ test.each([
   ['hunter2 #hunter3', 'ends before #, which begins a comment: write it in quotes'],
   ['hunter2 # of May', undefined],
   ['hunter2#hunter3', undefined],
+  ['"hunter2" #hunter3', undefined],
   ['" hunter2"', 'begins with a blank, which is probably no part of it'],
 ])('of client_secret: %s the warning is %s', async (secret, words) => {
   const text = configWith({}).replace('hunter2hunter2', secret);

@@ -116,3 +116,9 @@ test.each([
   const [first] = problems.split('\n');
   expect(first).toBe(`web.yaml:${place}: cannot change while running: restart the exporter`);
 });
+
+test('while the server runs, users and the version of TLS can change', async () => {
+  const { config } = await load(`${TLS}${USERS}`);
+  const next = `${TLS}  min_version: TLS13\n${USERS.replace('a:', 'b:')}`;
+  expect(await problemsIn(load(next, config))).toBe('no problem');
+});
