@@ -21,17 +21,13 @@ const BEGINNING = 'min(min_over_time(timestamp(library_exporter_build_info)[1y:1
 const META = z.object({ stats: z.object({ numSamples: z.number() }) });
 
 /** The one value that an expression has. */
-async function valueOf(
-  prometheus: Prometheus,
-  expression: string,
-  atMs?: number,
-): Promise<number | undefined> {
-  const samples = await prometheus.query(expression, atMs);
+async function valueOf({ query }: Prometheus, expression: string, atMs?: number) {
+  const samples = await query(expression, atMs);
   expect(samples.length).toBeLessThanOrEqual(1);
   return samples[0]?.value;
 }
 
-/** Makes blocks of the files of a folder, as docs/backfill.md says. Returns how many samples they have. */
+/** Makes blocks of files, as docs/backfill.md says. Returns how many samples they have. */
 async function makeBlocks(history: string, blocks: string): Promise<number> {
   const promtool = debianProgram('promtool');
   const command = ['tsdb', 'create-blocks-from', '--max-block-duration=162h', 'openmetrics'];
@@ -58,13 +54,11 @@ test('before a live exporter, increase() over any window across its start is wha
     polling: { interval: '1s', reconcile_interval: '2s', breakdown_interval: '1s' },
     customer: { breakdowns: ['device'], opening_hours: openingHoursText(OFFICE_HOURS) },
   });
-  const [storage, history, blocks] = ['prometheus', 'history', 'blocks'].map((name) =>
-    join(workspace.folder, name),
-  ) as [string, string, string];
-  const exporter = await launch(workspace, [
-    config,
-    '--web.listen-address=127.0.0.1:0',
-  ]).listening();
+  const storage = join(workspace.folder, 'prometheus');
+  const history = join(workspace.folder, 'history');
+  const blocks = join(workspace.folder, 'blocks');
+  const flags = [config, '--web.listen-address=127.0.0.1:0'];
+  const exporter = await launch(workspace, flags).listening();
   const target = new URL(exporter.url).host;
   const scraping = await startPrometheus({ library: target }, { storage });
   const firstLiveMs = await eventually('a live sample of every counter', async () => {

@@ -13,6 +13,13 @@ const SINCE = 'library_problem_start_timestamp_seconds';
 const MONTH = 'customer_branch_month:library_people_entered:total';
 const MISSED = 'customer_branch_month:library_people_missed:max';
 
+const WELL = 'customer="well"';
+const CENTRE = 'customer="county",branch="20",name="Centre"';
+const NORTH = 'customer="county",branch="21",name="North"';
+const FAILING = 'customer="failing"';
+const NOBODY_COUNTED = `${NORTH},problem="nobody_counted"`;
+const POLLS_FAILING = `${FAILING},problem="polls_failing"`;
+
 /** The series of a building, by its labels. */
 function site(
   labels: readonly string[],
@@ -67,9 +74,9 @@ function libraries(inside: number): Scenario {
       occupancy_usual_people: 9,
       people_missed: 48,
     }),
-    [`${SINCE}{customer="county",branch="21",name="North",problem="nobody_counted"}`]: 3_000,
+    [`${SINCE}{${NOBODY_COUNTED}}`]: 3_000,
     ...site(['customer="failing"'], '', { open: 1, counts_trusted: 0, people_entered_today: 70 }),
-    [`${SINCE}{customer="failing",problem="polls_failing"}`]: 6_000,
+    [`${SINCE}{${POLLS_FAILING}}`]: 6_000,
   };
 }
 
@@ -86,21 +93,18 @@ const SCENARIO: Scenario = {
   'up{job="node"}': 0,
 };
 
-const [WELL, CENTRE, NORTH, FAILING] = [
-  'customer="well"',
-  'customer="county",branch="20"',
-  'customer="county",branch="21"',
-  'customer="failing"',
-];
-
-type Samples = Readonly<Record<string, number>>;
+/** A query, its samples by their labels, and the customer and the branch at which the reader looks. */
 type Case = readonly [
-  panel: Parameters<typeof panelQuery>[0],
-  samples: Samples,
-  ...reader: string[],
+  query: Parameters<typeof panelQuery>[0],
+  samples: Readonly<Record<string, number>>,
+  reader?: { readonly customer: string; readonly branch?: string },
 ];
 
-/** The samples of a query by their labels, for a reader who looks at a customer and a branch. */
+const BUSY = 'How busy is it? $customer ${branch:text}';
+const AT_WELL = { customer: 'well', branch: '' };
+const AT_NORTH = { customer: 'county', branch: '21' };
+const AT_FAILING = { customer: 'failing', branch: '' };
+
 const CASES: readonly Case[] = [
   [['overview', 'Problems'], { '': 2 }],
   [['overview', 'Exporters down'], { '': 1 }],
@@ -115,20 +119,14 @@ const CASES: readonly Case[] = [
   [['overview', 'Number of branches', 'open'], { '': 3 }],
   [
     ['overview', 'Needs attention', 'Since'],
-    {
-      [`${NORTH},name="North",problem="nobody_counted"`]: 3_000_000,
-      [`${FAILING},problem="polls_failing"`]: 6_000_000,
-    },
+    { [NOBODY_COUNTED]: 3_000_000, [POLLS_FAILING]: 6_000_000 },
   ],
+  [['overview', 'Needs attention', 'Missed'], { [NOBODY_COUNTED]: 48 }],
+  [['overview', 'Branches', ''], { [WELL]: 1, [CENTRE]: 1, [NORTH]: 1, [FAILING]: 1 }],
   [
-    ['overview', 'Needs attention', 'Missed'],
-    { [`${NORTH},name="North",problem="nobody_counted"`]: 48 },
+    ['overview', 'Branches', 'Of capacity'],
+    { [WELL]: 0.25, 'customer="county",branch="20"': 0.25 },
   ],
-  [
-    ['overview', 'Branches', ''],
-    { [WELL]: 1, [`${CENTRE},name="Centre"`]: 1, [`${NORTH},name="North"`]: 1, [FAILING]: 1 },
-  ],
-  [['overview', 'Branches', 'Of capacity'], { [WELL]: 0.25, [CENTRE]: 0.25 }],
 
   [['exporter', 'Exporters that do not answer', 'do not answer'], { '': 1 }],
   [['exporter', 'Exporters that do not answer', 'of'], { '': 2 }],
@@ -139,22 +137,17 @@ const CASES: readonly Case[] = [
   [['exporter', 'Libraries whose polls fail', 'fail'], { '': 1 }],
 
   // A screen at the entrance says how busy it is, that it is closed, or nothing.
-  [['now', 'How busy is it? $customer ${branch:text}', 'busy'], { '': 0.25 }, 'well'],
-  [['now', 'How busy is it? $customer ${branch:text}', 'closed'], { '': 0 }, 'county', '21'],
-  [['now', 'How busy is it? $customer ${branch:text}', 'busy'], {}, 'failing'],
-  [['now', 'How busy is it? $customer ${branch:text}', 'closed'], {}, 'failing'],
-  [['now', 'Usually inside', 'in an hour'], { '': 66 }, 'well'],
+  [['now', BUSY, 'busy'], { '': 0.25 }, AT_WELL],
+  [['now', BUSY, 'closed'], { '': 0 }, AT_NORTH],
+  [['now', BUSY, 'busy'], {}, AT_FAILING],
+  [['now', BUSY, 'closed'], {}, AT_FAILING],
+  [['now', 'Usually inside', 'in an hour'], { '': 66 }, AT_WELL],
 
-  [['customer', 'Logins today', 'a week ago'], { [WELL]: 77 }, 'well', '.*'],
-  [
-    ['customer', 'Door counters', 'Last count'],
-    { 'device="301"': 60_000 * (NOW - 5) },
-    'well',
-    '.*',
-  ],
+  [['customer', 'Logins today', 'a week ago'], { [WELL]: 77 }, AT_WELL],
+  [['customer', 'Door counters', 'Last count'], { 'device="301"': 60_000 * (NOW - 5) }, AT_WELL],
   // The hour that is over, by its own clock: from 00:00 on Friday.
-  [['customer', 'Entries by hour and weekday', 'weekday'], { '': 4 }, 'well', '.*'],
-  [['customer', 'Entries by hour and weekday', 'hour'], { '': 0 }, 'well', '.*'],
+  [['customer', 'Entries by hour and weekday', 'weekday'], { '': 4 }, AT_WELL],
+  [['customer', 'Entries by hour and weekday', 'hour'], { '': 0 }, AT_WELL],
 ];
 
 /** What promtool prints about queries whose samples are not the expected ones, at the end of a scenario. */
@@ -164,20 +157,15 @@ function failuresAt(
   scenario: Scenario,
   cases: readonly Case[],
 ) {
-  const [fromMs, atMs] = [60_000 * fromMinute, 60_000 * minute];
+  const range = { fromMs: 60_000 * fromMinute, atMs: 60_000 * minute };
   const step = minute === NOW ? HOUR : 4 * HOUR;
   return failuresOf({
     step,
     series: inputSeries(scenario, minute, {}, step),
-    expectations: cases.map(([panel, samples, customer, branch = '']) => ({
-      expr: panelQuery(panel, {
-        fromMs,
-        atMs,
-        ...(customer !== undefined && { customer, branch }),
-      }),
-      minute,
-      samples: Object.entries(samples),
-    })),
+    expectations: cases.map(([query, samples, reader]) => {
+      const expr = panelQuery(query, { ...range, ...reader });
+      return { expr, minute, samples: Object.entries(samples) };
+    }),
   });
 }
 
@@ -205,50 +193,31 @@ test('every query of customers says the same of two exporters as of the one that
   expect(failures).toBe('');
 });
 
+const [DECEMBER, JANUARY] = ['month="1970-12"', 'month="1971-01"'];
+const CHANGE = YEAR - 22 * DAY;
+
 /** One month and the days of the next: 22 of them for two buildings, ten for the other. */
 const MONTHS: Scenario = {
-  [`${MONTH}{customer="well",month="1970-12"}`]: until(
-    YEAR - 22 * DAY,
-    (minute) => minute / DAY,
-    undefined,
-  ),
-  [`${MONTH}{customer="well",month="1971-01"}`]: until(YEAR - 22 * DAY, undefined, 7),
-  [`${MONTH}{customer="county",branch="20",month="1971-01"}`]: until(
-    YEAR - 22 * DAY,
-    undefined,
-    40,
-  ),
-  [`${MONTH}{customer="county",branch="21",month="1971-01"}`]: until(YEAR - 10 * DAY, undefined, 2),
-  [`${MISSED}{customer="county",branch="20",month="1971-01"}`]: until(YEAR - 20 * DAY, 95, 0),
-  [`${MISSED}{customer="well",month="1971-01"}`]: 49,
-  'library_site_info{customer="well",name=""}': 1,
-  'library_site_info{customer="county",branch="20",name="Centre"}': 1,
-  'library_site_info{customer="county",branch="21",name="North"}': 1,
-  'library_people_entered_total{customer="well"}': until(DAY, 4_321, 900),
+  [`${MONTH}{${WELL},${DECEMBER}}`]: until(CHANGE, (minute) => minute / DAY, undefined),
+  [`${MONTH}{${WELL},${JANUARY}}`]: until(CHANGE, undefined, 7),
+  [`${MONTH}{customer="county",branch="20",${JANUARY}}`]: until(CHANGE, undefined, 40),
+  [`${MONTH}{customer="county",branch="21",${JANUARY}}`]: until(YEAR - 10 * DAY, undefined, 2),
+  [`${MISSED}{customer="county",branch="20",${JANUARY}}`]: until(YEAR - 20 * DAY, 95, 0),
+  [`${MISSED}{${WELL},${JANUARY}}`]: 49,
+  [`library_site_info{${WELL},name=""}`]: 1,
+  [`library_site_info{${CENTRE}}`]: 1,
+  [`library_site_info{${NORTH}}`]: 1,
+  [`library_people_entered_total{${WELL}}`]: until(DAY, 4_321, 900),
   'library_people_entered_total{customer="county"}': until(DAY, undefined, 500),
 };
 
 test('months are their greatest recordings, and are compared where there are both years', async () => {
-  const [december, january] = ['month="1970-12"', 'month="1971-01"'];
+  const ofWell = { [`${WELL},${DECEMBER}`]: 343 - 4 / 24, [`${WELL},${JANUARY}`]: 7 };
+  const [centre, north] = [`${CENTRE},${JANUARY}`, `${NORTH},${JANUARY}`];
   const failures = await failuresAt(YEAR, 0, MONTHS, [
-    [
-      ['statistics', 'Entries by month'],
-      {
-        [`${WELL},${december}`]: 343 - 4 / 24,
-        [`${WELL},${january}`]: 7,
-        [`customer="county",${january}`]: 42,
-      },
-    ],
-    [
-      ['statistics', 'Months of branches', 'Entries'],
-      {
-        [`${WELL},${december}`]: 343 - 4 / 24,
-        [`${WELL},${january}`]: 7,
-        [`${CENTRE},${january},name="Centre"`]: 40,
-        [`${NORTH},${january},name="North"`]: 2,
-      },
-    ],
-    [['statistics', 'Months with missing counts'], { [`${CENTRE},${january},name="Centre"`]: 95 }],
+    [['statistics', 'Entries by month'], { ...ofWell, [`customer="county",${JANUARY}`]: 42 }],
+    [['statistics', 'Months of branches', 'Entries'], { ...ofWell, [centre]: 40, [north]: 2 }],
+    [['statistics', 'Months with missing counts'], { [centre]: 95 }],
     [['statistics', 'Entries, month to date', 'this year'], { '': 900 }],
     [['statistics', 'Entries, month to date', 'last year'], { '': 4_321 }],
     [['statistics', 'Entries, month to date', 'libraries'], { '': 1 }],

@@ -1,5 +1,5 @@
 /** The demo in a real Prometheus: its metrics, and the queries of the dashboards. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readDashboards } from '../grafana/dashboard.ts';
 import { startDemo } from './support/demo.ts';
 import type { Demo } from './support/demo.ts';
@@ -37,6 +37,14 @@ let prometheus: Prometheus;
 beforeAll(async () => {
   demo = await startDemo();
   prometheus = await startPrometheus({ library: new URL(demo.url).host });
+  await eventually('polls of every stream', async () => {
+    const polls = 'increase(library_exporter_poll_duration_seconds_count[5m]) > 0';
+    return (await prometheus.query(polls)).length === 5 || undefined;
+  });
+  await eventually('what is usual for the library', async () => {
+    const usual = `library_occupancy_usual_people{customer="${CUSTOMER}"}`;
+    return (await prometheus.query(usual)).length === 1 || undefined;
+  });
 }, 600_000);
 
 afterAll(async () => {
@@ -52,33 +60,18 @@ test('promtool check metrics has nothing to say', async () => {
 });
 
 // Those of months need recordings.
-const DASHBOARDS = readDashboards().filter(([, { uid }]) => uid !== 'library-statistics');
-
-describe.each(DASHBOARDS)('%s', (_, { uid, panels }) => {
-  /** A query of a reader who looks at the last day. */
-  function asked(expression: string): string {
-    const atMs = Date.now();
-    return filledIn(expression, { fromMs: atMs - DAY_MS, atMs, ...CHOSEN[uid] });
-  }
-
-  beforeAll(async () => {
-    await eventually('polls of every stream', async () => {
-      const polls = 'increase(library_exporter_poll_duration_seconds_count[5m]) > 0';
-      return (await prometheus.query(polls)).length === 5 || undefined;
-    });
-    await eventually('what is usual for the library', async () => {
-      const usual = `library_occupancy_usual_people{customer="${CUSTOMER}"}`;
-      return (await prometheus.query(usual)).length === 1 || undefined;
-    });
-  });
-
-  const queries = panels.flatMap(({ title, targets }) =>
-    targets.map(({ legendFormat, expr }) => [title, legendFormat, expr] as const),
+const QUERIES = readDashboards()
+  .filter(([, { uid }]) => uid !== 'library-statistics')
+  .flatMap(([, { uid, panels }]) =>
+    panels.flatMap(({ title, targets }) =>
+      targets.map(({ legendFormat, expr }) => [uid, title, legendFormat, expr] as const),
+    ),
   );
 
-  test.each(queries)('%s, %s, has data', async (title, name, expression) => {
-    const samples = await prometheus.query(asked(expression));
-    const mayBeEmpty = [title, `${title}, ${name}`].some((one) => MAY_BE_EMPTY.includes(one));
-    expect(samples.some(({ value }) => Number.isFinite(value)) || mayBeEmpty).toBe(true);
-  });
+test.each(QUERIES)('%s, %s, %s, has data', async (uid, title, name, expression) => {
+  const atMs = Date.now();
+  const lastDay = { fromMs: atMs - DAY_MS, atMs, ...CHOSEN[uid] };
+  const samples = await prometheus.query(filledIn(expression, lastDay));
+  const mayBeEmpty = [title, `${title}, ${name}`].some((one) => MAY_BE_EMPTY.includes(one));
+  expect(samples.some(({ value }) => Number.isFinite(value)) || mayBeEmpty).toBe(true);
 });

@@ -5,7 +5,7 @@
 import { createServer } from 'node:http';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -15,7 +15,7 @@ import { startSimulation } from '../../src/cli/service.ts';
 import { exporterConfigYaml } from '../../src/simulator/demo-service.ts';
 import { flagsFor, launch, Workspace } from '../acceptance/daemon.ts';
 import type { Daemon } from '../acceptance/daemon.ts';
-import { groupsOf, readPrometheusFile, RULE_FILES } from '../prometheus/rules.ts';
+import { readPrometheusFile, RULE_FILES } from '../prometheus/rules.ts';
 import { debianProgram, eventually, finished, startServer } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
 import type { Prometheus } from './support/prometheus.ts';
@@ -26,13 +26,10 @@ const NOTIFICATION = z.object({
 });
 
 type Alert = z.infer<typeof NOTIFICATION>['alerts'][number];
-
-interface Received extends Alert {
-  readonly receiver: string;
-}
+type Labels = Readonly<Record<string, string>>;
 
 const workspace = new Workspace();
-const received: Received[] = [];
+const received: (Alert & { readonly receiver: string })[] = [];
 /** What ends at the end, the last one first. */
 const running: (() => Promise<unknown>)[] = [];
 let simulation: Awaited<ReturnType<typeof startSimulation>>;
@@ -53,44 +50,26 @@ async function startWebhook(): Promise<string> {
   return `http://${await listen(server, { host: '127.0.0.1', port: 0 })}`;
 }
 
-/** Writes the rules with every interval and waiting time 60 times shorter. Returns the paths. */
-function fasterRules(): readonly string[] {
-  return RULE_FILES.map((path, i) => {
-    const groups = groupsOf(path).map((group) => ({
-      ...group,
-      interval: faster(group.interval),
-      rules: group.rules.map((rule) => {
-        if ('record' in rule) {
-          return rule;
-        }
-        const { for: pending = '0s', keep_firing_for: kept = '0s' } = rule;
-        return { ...rule, for: faster(pending), keep_firing_for: faster(kept) };
-      }),
-    }));
-    return workspace.write(`faster-rules-${i}.json`, JSON.stringify({ groups }));
-  });
-}
-
 const MINUTES: Readonly<Record<string, number>> = { s: 1 / 60, m: 1, h: 60, d: 1_440 };
 
-/** Returns a duration of so many seconds as it has minutes. It has one unit, as Prometheus writes it. */
-function faster(duration: string): string {
-  const [, count = '', unit = ''] = /^(\d+)([smhd])$/.exec(duration) ?? [];
-  return `${Number(count) * (MINUTES[unit] ?? NaN)}s`;
+/** Writes a file of prometheus/ with every interval and waiting time 60 times shorter. Returns its path. */
+function faster(name: string, webhook = ''): string {
+  const text = readPrometheusFile(name)
+    .replaceAll(
+      /^( *(?:for|keep_firing_for|group_wait|\w*interval): )(\d+)([smhd])$/gm,
+      (_, setting: string, count: string, unit: string) =>
+        `${setting}${Number(count) * (MINUTES[unit] ?? NaN)}s`,
+    )
+    .replaceAll('http://localhost:9099', webhook);
+  return workspace.write(basename(name), text);
 }
 
 async function startAlertmanager(webhook: string): Promise<string> {
-  const routes = readPrometheusFile('alertmanager.yml')
-    .replaceAll(
-      /(group_wait|group_interval|repeat_interval): (\w+)/g,
-      (_, setting: string, duration: string) => `${setting}: ${faster(duration)}`,
-    )
-    .replaceAll('http://localhost:9099', webhook);
   const folder = mkdtempSync(join(tmpdir(), 'alerts-'));
   const flags = [
     // What was sent before is remembered, and not sent again.
     `--storage.path=${join(folder, 'data')}`,
-    `--config.file=${workspace.write('alertmanager.yml', routes)}`,
+    `--config.file=${faster('alertmanager.yml', webhook)}`,
     '--web.listen-address=127.0.0.1:0',
     // Alone: it talks to no other one.
     '--cluster.listen-address=',
@@ -119,7 +98,7 @@ beforeAll(async () => {
     { library: new URL(exporter.url).host },
     {
       config: {
-        rule_files: fasterRules(),
+        rule_files: RULE_FILES.map((path) => faster(path)),
         alerting: { alertmanagers: [{ static_configs: [{ targets: [alertmanager] }] }] },
       },
     },
@@ -144,40 +123,33 @@ const DEAD_DOORS = [
   { alertname: 'LibraryDoorSilent', customer: 'riverside' },
 ];
 
-interface Fault {
-  readonly what: string;
-  readonly cause: () => Promise<unknown>;
-  readonly labels: Readonly<Record<'alertname', string>> & Readonly<Record<string, string>>;
-  readonly receiver: string;
-}
-
 /** What ends as which notification, one after the other. */
-const FAULTS: readonly Fault[] = [
-  {
-    what: 'the disk of --storage.path is full',
-    cause: () => finished('/usr/bin/prlimit', [`--pid=${exporter.pid}`, '--fsize=0']),
-    labels: { alertname: 'LibraryStateNotSaved', job: 'library' },
-    receiver: 'operators',
-  },
-  {
-    what: "the vendor's service stops",
-    cause: () => simulation.simulator.close(),
-    labels: { alertname: 'LibraryServiceDown' },
-    receiver: 'pager',
-  },
-  {
-    what: 'the exporter stops',
-    cause: () => exporter.stop('SIGKILL'),
-    labels: { alertname: 'LibraryExporterAbsent', job: 'library' },
-    receiver: 'pager',
-  },
-];
+const FAULTS = [
+  [
+    'the disk of --storage.path is full',
+    { alertname: 'LibraryStateNotSaved', job: 'library' },
+    'operators',
+    () => finished('/usr/bin/prlimit', [`--pid=${exporter.pid}`, '--fsize=0']),
+  ],
+  [
+    "the vendor's service stops",
+    { alertname: 'LibraryServiceDown' },
+    'pager',
+    () => simulation.simulator.close(),
+  ],
+  [
+    'the exporter stops',
+    { alertname: 'LibraryExporterAbsent', job: 'library' },
+    'pager',
+    () => exporter.stop('SIGKILL'),
+  ],
+] as const;
 
-function hasLabels(alert: Pick<Alert, 'labels'>, labels: Readonly<Record<string, string>>) {
+function hasLabels(alert: { readonly labels: Labels }, labels: Labels): boolean {
   return Object.entries(labels).every(([name, value]) => alert.labels[name] === value);
 }
 
-function isOfDeadDoor(alert: Pick<Alert, 'labels'>): boolean {
+function isOfDeadDoor(alert: { readonly labels: Labels }): boolean {
   return DEAD_DOORS.some((labels) => hasLabels(alert, labels));
 }
 
@@ -201,7 +173,7 @@ test('after a start, the dead doors are notified of, and no other alert fires', 
   expect(fired.filter((alert) => !isOfDeadDoor(alert))).toEqual([]);
 });
 
-test.each(FAULTS)('$what: $labels.alertname to $receiver', async ({ cause, labels, receiver }) => {
+test.each(FAULTS)('%s: %o to %s', async (_, labels, receiver, cause) => {
   const before = received.length;
   await cause();
   const notification = await eventually(`a notification of ${labels.alertname}`, () =>

@@ -1,6 +1,4 @@
-/**
- * Real programs, started and ended by their process, never by name. Knows nothing of what they do.
- */
+/** Real programs, started and ended by their process, never by name. Knows nothing of what they do. */
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,13 +10,6 @@ const PROMETHEUS_ROOT = process.env['PROMETHEUS_ROOT'] ?? '';
 /** How Prometheus and Alertmanager log their address. */
 const LISTENING = /msg="Listening on".* address=(\S+)/;
 
-export interface Server {
-  /** Host and port. */
-  readonly address: string;
-  /** Ends it with SIGTERM, and removes its folder. */
-  readonly stop: () => Promise<void>;
-}
-
 /** The path of the installed program. Throws if it is missing. */
 export function debianProgram(name: string): string {
   const path = `/usr/bin/${name}`;
@@ -29,13 +20,16 @@ export function debianProgram(name: string): string {
   return found;
 }
 
-/** Starts Prometheus or Alertmanager in a folder of its own, and resolves when its log says that it is ready. */
+/**
+ * Starts Prometheus or Alertmanager in a folder of its own, and resolves when its log says that it is ready. Returns
+ * its host and port, and what ends it and removes its folder.
+ */
 export async function startServer(
   path: string,
   args: readonly string[],
   folder: string,
   ready = LISTENING,
-): Promise<Server> {
+) {
   const child = spawn(path, args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
   const daemon = new Daemon(child);
   async function stop(): Promise<void> {
@@ -52,7 +46,7 @@ export async function startServer(
 }
 
 interface Outcome {
-  readonly status: number | null;
+  readonly status: unknown;
   /** Standard output, standard error, and both. */
   readonly out: string;
   readonly error: string;
@@ -69,20 +63,12 @@ export function outcomeOf(
     ...options
   }: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly input?: string } = {},
 ): Promise<Outcome> {
-  return new Promise((resolve, reject) => {
-    const child = execFile(
-      path,
-      args,
-      { ...options, env: { ...process.env, ...env }, maxBuffer: Infinity },
-      (failure, out, error) => {
-        const status = failure === null ? 0 : (failure.code ?? null);
-        if (typeof status === 'string') {
-          reject(new Error(`${path} cannot be run`, { cause: failure }));
-        } else {
-          resolve({ status, out, error, output: out + error });
-        }
-      },
-    );
+  const all = { ...options, env: { ...process.env, ...env }, maxBuffer: Infinity };
+  return new Promise((resolve) => {
+    const child = execFile(path, args, all, (failure, out, error) => {
+      const status = failure === null ? 0 : failure.code;
+      resolve({ status, out, error, output: out + error });
+    });
     // A program may end before it has read its input.
     child.stdin?.on('error', () => {});
     child.stdin?.end(input);

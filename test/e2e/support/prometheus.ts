@@ -11,8 +11,6 @@ export interface Sample {
 }
 
 export interface Prometheus extends AsyncDisposable {
-  /** URL without a slash at the end. */
-  readonly url: string;
   /** The instant vector that the query gives, by default now. Throws with Prometheus's words where it is wrong. */
   readonly query: (expression: string, atMs?: number) => Promise<readonly Sample[]>;
   readonly stop: () => Promise<void>;
@@ -38,7 +36,6 @@ export async function startPrometheus(
   targets: Readonly<Record<string, string>>,
   { blocks, storage, config: sections = {} }: PrometheusOptions = {},
 ): Promise<Prometheus> {
-  const program = debianProgram('prometheus');
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'));
   // JSON is YAML.
   const config = {
@@ -54,31 +51,22 @@ export async function startPrometheus(
   if (blocks !== undefined) {
     cpSync(blocks, data, { recursive: true });
   }
-  const { address, stop } = await startServer(
-    program,
-    [
-      `--config.file=${join(folder, 'prometheus.yml')}`,
-      `--storage.tsdb.path=${data}`,
-      '--storage.tsdb.retention.time=10y',
-      '--web.listen-address=127.0.0.1:0',
-    ],
-    folder,
-    /Server is ready/,
-  );
-  const url = `http://${address}`;
-  return { url, query: queryOf(url), stop, [Symbol.asyncDispose]: stop };
-}
-
-/** Returns the queries of a Prometheus. */
-function queryOf(url: string): Prometheus['query'] {
-  return async (expression, atMs) => {
-    const time = atMs === undefined ? {} : { time: String(atMs / 1000) };
-    const parameters = new URLSearchParams({ query: expression, ...time });
-    const response = await fetch(`${url}/api/v1/query?${parameters.toString()}`);
+  const flags = [
+    `--config.file=${join(folder, 'prometheus.yml')}`,
+    `--storage.tsdb.path=${data}`,
+    '--storage.tsdb.retention.time=10y',
+    '--web.listen-address=127.0.0.1:0',
+  ];
+  const program = debianProgram('prometheus');
+  const { address, stop } = await startServer(program, flags, folder, /Server is ready/);
+  async function query(expression: string, atMs = Date.now()): Promise<readonly Sample[]> {
+    const parameters = new URLSearchParams({ query: expression, time: String(atMs / 1000) });
+    const response = await fetch(`http://${address}/api/v1/query?${parameters.toString()}`);
     if (!response.ok) {
       throw new Error(`${expression} is refused: ${await response.text()}`);
     }
     const { data } = VECTOR.parse(await response.json());
     return data.result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
-  };
+  }
+  return { query, stop, [Symbol.asyncDispose]: stop };
 }
