@@ -9,7 +9,6 @@ const harness = new Harness();
 const { service, workspace } = harness;
 const refused = harness.addCustomer('refused');
 const unknown = harness.addCustomer('unknown');
-const FAILURES = 'library_poll_failures_total';
 let daemon: Daemon;
 
 beforeAll(async () => {
@@ -45,11 +44,12 @@ test.concurrent('refused credentials are sent rarely, and a new secret file is u
   refused.secret = `rotated-${refused.secret}`;
   service.revokeTokens(refused);
   await eventually(async () => expect(await valid('refused')).toBe(0));
-  const polls = { customer: 'refused', stream: 'people' };
-  const failed = (await daemon.value(FAILURES, polls)) ?? NaN;
-  await eventually(async () => {
-    expect(await daemon.value(FAILURES, polls)).toBeGreaterThanOrEqual(failed + 4);
-  });
+  async function failures(): Promise<number | undefined> {
+    const polls = { customer: 'refused', stream: 'people' };
+    return daemon.value('library_poll_failures_total', polls);
+  }
+  const failed = (await failures()) ?? NaN;
+  await eventually(async () => expect(await failures()).toBeGreaterThanOrEqual(failed + 4));
   expect(service.requestsOf(refused, 'token').length - before).toBeLessThanOrEqual(3);
   refused.ledger.add('people', { in: 2, out: 1 });
   workspace.write('refused.secret', `${refused.secret}\n`);

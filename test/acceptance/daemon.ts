@@ -140,12 +140,12 @@ export class Daemon {
   }
 
   /** The complete lines of the JSON log. */
-  logLines(): readonly Readonly<Record<string, unknown>>[] {
+  logLines() {
     return objectsOf(this.stderr.slice(0, this.stderr.lastIndexOf('\n') + 1));
   }
 
   /** The log lines with this message. */
-  logged(message: string): readonly Readonly<Record<string, unknown>>[] {
+  logged(message: string) {
     return this.logLines().filter(({ msg }) => msg === message);
   }
 
@@ -190,7 +190,7 @@ export function objectsOf(text: string): readonly Readonly<Record<string, unknow
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-/** Repeats the assertions until they hold; their last failure is the test's. */
-export async function eventually(assertions: () => void | Promise<void>): Promise<void> {
-  await vi.waitFor(assertions, { timeout: 60_000, interval: 250 });
+/** Repeats the assertions until they hold, and returns their result; their last failure is the test's. */
+export function eventually<Result>(assertions: () => Result | Promise<Result>): Promise<Result> {
+  return vi.waitFor(assertions, { timeout: 60_000, interval: 250 });
 }

@@ -47,16 +47,15 @@ test('a silent door of a branch is a problem of that branch, on /metrics and on 
   updateMarks(`${harness.workspace.folder}/data`, '301', silentSinceMs);
 
   const second = await harness.start(config);
-  await eventually(async () => {
-    const problems = (await second.scrape()).all('library_problem_start_timestamp_seconds');
+  const silent = { customer: 'town', branch: '101', name: 'Main Library', problem: 'door_silent' };
+  const exposition = await eventually(async () => {
+    const latest = await second.scrape();
+    const problems = latest.all('library_problem_start_timestamp_seconds');
     expect(problems.map(({ labels, value }) => [labels, value])).toEqual([
-      [
-        { customer: 'town', branch: '101', name: 'Main Library', problem: 'door_silent' },
-        silentSinceMs / 1000,
-      ],
+      [silent, silentSinceMs / 1000],
     ]);
+    return latest;
   });
-  const exposition = await second.scrape();
   const trusted = exposition.all('library_counts_trusted');
   expect(trusted.map(({ labels, value }) => [labels['branch'], value])).toEqual([
     ['101', 0],

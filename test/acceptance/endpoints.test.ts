@@ -133,7 +133,7 @@ function shown(exposition: Exposition, breakdown: Breakdown, metric: string) {
 test('every breakdown is exact, with late records, and branches have names and an occupancy', async () => {
   riverside.ledger.add('people', { in: 3, out: 1 }, Date.now() - 3 * dayMs);
   riverside.ledger.add('people', { in: 2, out: 5 });
-  let exposition = await exact(daemon, riverside);
+  await exact(daemon, riverside);
   const [periodMs, todayMs] = [periodStart, dayStart].map((startOf) =>
     startOf(Date.now(), harness.zone, dayStartsAt),
   ) as [number, number];
@@ -141,23 +141,24 @@ test('every breakdown is exact, with late records, and branches have names and a
     ['people_entered', 'in'],
     ['people_exited', 'out'],
   ] as const;
-  await eventually(async () => {
-    exposition = await daemon.scrape();
+  const exposition = await eventually(async () => {
+    const latest = await daemon.scrape();
     for (const breakdown of breakdowns) {
       for (const [counter, side] of sides) {
         const totals = sumsOf(breakdown, side, periodMs);
-        expect(shown(exposition, breakdown, `${counter}_total`)).toEqual(totals);
+        expect(shown(latest, breakdown, `${counter}_total`)).toEqual(totals);
         // A configured building that counted nobody has 0 today, and no total.
         const others = breakdown === 'branch' ? { 7: 0 } : {};
         const today = { ...others, ...sumsOf(breakdown, side, todayMs) };
-        expect(shown(exposition, breakdown, `${counter}_today`)).toEqual(today);
+        expect(shown(latest, breakdown, `${counter}_today`)).toEqual(today);
       }
     }
     const exited = sumsOf('branch', 'out', todayMs);
-    const inside = shown(exposition, 'branch', 'occupancy_people');
+    const inside = shown(latest, 'branch', 'occupancy_people');
     for (const [branch, entered] of Object.entries(sumsOf('branch', 'in', todayMs))) {
       expect(inside[branch]).toBeGreaterThanOrEqual(entered - (exited[branch] ?? NaN));
     }
+    return latest;
   });
   const infos = exposition.all('library_site_info').map(({ labels }) => labels);
   const named = infos.filter(({ branch }) => branch !== undefined);
@@ -172,16 +173,11 @@ test('a target of /sd has the series of its customer alone', async () => {
   const response = await daemon.get('/sd');
   expect(response.headers.get('content-type')).toMatch(/^application\/json/);
   const { host } = new URL(daemon.url);
-  expect(await response.json()).toEqual(
-    ['riverside', 'hillside'].map((name) => ({
-      targets: [host],
-      labels: {
-        __metrics_path__: '/metrics',
-        __param_customer: name,
-        instance: `${host}/${name}`,
-      },
-    })),
-  );
+  const targets = ['riverside', 'hillside'].map((name) => {
+    const own = { __param_customer: name, instance: `${host}/${name}` };
+    return { targets: [host], labels: { __metrics_path__: '/metrics', ...own } };
+  });
+  expect(await response.json()).toEqual(targets);
   const text = await (await daemon.get('/metrics?customer=riverside')).text();
   const { samples } = new Exposition(text);
   expect(new Set(samples.map(({ labels }) => labels['customer']))).toEqual(new Set(['riverside']));
@@ -221,7 +217,7 @@ test('healthy, ready and the status page respond; the log is JSON on standard er
 test('no HTTP request makes the exporter request anything from the service', async () => {
   const idle = harness.addCustomer('idle');
   const polling = { interval: '1d', reconcile_interval: '1d' };
-  const file = harness.configure([idle], { polling, customers: { idle: {} } });
+  const file = harness.configure([idle], { polling });
   const other = await harness.start(file, [`--storage.path=${workspace.folder}/idle`]);
   await exact(other, idle);
   // The past is read after the first polls: it alone has an end.

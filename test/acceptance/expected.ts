@@ -75,26 +75,23 @@ export function expectAllExact(exposition: Exposition, customer: ServiceCustomer
     return;
   }
   const todayMs = dayStart(Date.now(), ledger.zone, dayStartsAt);
-  const shown = [
-    'occupancy_people',
-    'people_last_seen_timestamp_seconds',
-    'logins_last_seen_timestamp_seconds',
-  ].map((metric) => exposition.value(`library_${metric}`, { customer: name }));
-  const seen = [ledger.lastSeenMs('people') / 1000, ledger.lastSeenMs('logins') / 1000];
-  expect(shown, `occupancy and last seen of ${name}`).toEqual([ledger.occupancy(todayMs), ...seen]);
+  const inside = exposition.value('library_occupancy_people', { customer: name });
+  expect(inside, `occupancy of ${name}`).toBe(ledger.occupancy(todayMs));
+  for (const stream of ['people', 'logins'] as const) {
+    const metric = `library_${stream}_last_seen_timestamp_seconds`;
+    const seen = exposition.value(metric, { customer: name });
+    expect(seen, `${metric} of ${name}`).toBe(ledger.lastSeenMs(stream) / 1000);
+  }
 }
 
 /** Waits until all values of the customers are exact; returns that scrape. */
-export async function exact(
+export function exact(
   daemon: Daemon,
   ...customers: readonly ServiceCustomer[]
 ): Promise<Exposition> {
-  let exposition = await daemon.scrape();
-  await eventually(async () => {
-    exposition = await daemon.scrape();
-    for (const customer of customers) {
-      expectAllExact(exposition, customer);
-    }
+  return eventually(async () => {
+    const exposition = await daemon.scrape();
+    customers.forEach((customer) => expectAllExact(exposition, customer));
+    return exposition;
   });
-  return exposition;
 }

@@ -1,7 +1,6 @@
 /**
- * A fake of the vendor's service on loopback: token endpoint and both data endpoints, with faults on
- * demand. It keeps every request and every broken rule of the interface. Written from
- * the vendor's documentation (docs/service.md); it shares no code with src.
+ * A fake of the vendor's service on loopback, with faults on demand. It keeps every request and every broken rule of
+ * the interface. Written from the vendor's documentation (docs/service.md); it shares no code with src.
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -51,13 +50,15 @@ export interface ServiceCustomer {
   /** What the token endpoint accepts. A test changes it so that the credentials are refused. */
   secret: string;
   readonly ledger: Ledger;
-  /** What the endpoints do in place of a good response, how often. */
-  readonly faults: Partial<Record<'token' | 'data', { fault: Fault; left: number }>>;
+  /** What the endpoints do in place of a good response, and how often they did. */
+  readonly faults: Partial<Record<'token' | 'data', { readonly fault: Fault; served: number }>>;
 }
 
-export interface RecordedRequest {
+type Endpoint = 'token' | 'peoplecount' | 'login';
+
+interface RecordedRequest {
   readonly customer: ServiceCustomer | undefined;
-  readonly endpoint: 'token' | 'peoplecount' | 'login';
+  readonly endpoint: Endpoint;
   readonly query: URLSearchParams;
 }
 
@@ -96,13 +97,9 @@ export class LedgerService {
     return customer;
   }
 
-  /** Applies the fault to the customer's next requests, by default until `heal`. */
-  fail(
-    customer: ServiceCustomer,
-    fault: Fault,
-    { endpoint = 'data', times = Infinity }: { endpoint?: 'token' | 'data'; times?: number } = {},
-  ): void {
-    customer.faults[endpoint] = { fault, left: times };
+  /** Applies the fault to the customer's next requests, until `heal`. */
+  fail({ faults }: ServiceCustomer, fault: Fault, endpoint: 'token' | 'data' = 'data'): void {
+    faults[endpoint] = { fault, served: 0 };
   }
 
   heal({ faults }: ServiceCustomer): void {
@@ -116,13 +113,9 @@ export class LedgerService {
   }
 
   /** The customer's requests to an endpoint so far. */
-  requestsOf(
-    customer: ServiceCustomer,
-    endpoint: RecordedRequest['endpoint'],
-  ): readonly RecordedRequest[] {
-    return this.requests.filter(
-      (request) => request.customer === customer && request.endpoint === endpoint,
-    );
+  requestsOf(customer: ServiceCustomer, endpoint: Endpoint): readonly RecordedRequest[] {
+    const ofCustomer = this.requests.filter((request) => request.customer === customer);
+    return ofCustomer.filter((request) => request.endpoint === endpoint);
   }
 
   /** Every secret and every issued token. */
@@ -210,13 +203,11 @@ export class LedgerService {
       return sendJson(response, 400, { error: 'bad request' });
     }
     const served = customer.ledger.respond(stream, aggregation, fromMs, toMs);
-    const rows =
-      stream === 'people'
-        ? served.rows
-        : served.rows.map((row) => ({ key: row.key, value: row.in }));
+    const logins = served.rows.map(({ key, in: value }) => ({ key, value }));
+    const result = stream === 'people' ? served.rows : logins;
     const window = { from: from ?? '', to: to ?? new Date().toISOString() };
-    const metadata = { ...window, count: rows.length, aggregation: served.aggregation };
-    return respondOrFail(customer, 'data', { metadata, result: rows }, authorization, response);
+    const metadata = { ...window, count: result.length, aggregation: served.aggregation };
+    return respondOrFail(customer, 'data', { metadata, result }, authorization, response);
   }
 
   /** Whether all rules were kept; the others are violations. */
@@ -244,10 +235,10 @@ function respondOrFail(
   response: ServerResponse,
 ): void {
   const injected = customer.faults[endpoint];
-  if (injected === undefined || injected.left === 0) {
+  if (injected === undefined) {
     return sendJson(response, 200, good);
   }
-  injected.left -= 1;
+  injected.served += 1;
   const { fault } = injected;
   if (fault === 'reset') {
     response.socket?.resetAndDestroy();

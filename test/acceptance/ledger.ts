@@ -2,7 +2,7 @@
  * One customer of the fake service: its records, the conventions of its responses, and the expected values.
  * Each convention is something that the interface leaves open (docs/service.md#what-is-left-open).
  */
-import { dayMs, instantOfWall, minuteMs, offsetMs, wallMs } from './local-time.ts';
+import { dayStart, minuteMs, offsetMs, wallMs } from './local-time.ts';
 
 export type Stream = 'people' | 'logins';
 export type Side = 'in' | 'out';
@@ -47,26 +47,21 @@ export interface Conventions {
   readonly lagging: readonly Aggregation[];
   /** Above so many rows, `day` is forced. */
   readonly forceAboveRows: number;
-  /** How often a response by minute has each row. */
-  readonly minuteCopies: number;
+  /** Whether a response by minute has each row twice. */
+  readonly minutesTwice: boolean;
 }
 
 const plain: Conventions = {
   keyFormat: 'ISO with Z',
   lagging: [],
   forceAboveRows: Infinity,
-  minuteCopies: 1,
+  minutesTwice: false,
 };
 
-export interface Row {
+interface Row {
   readonly key: string | number;
   readonly in: number;
   readonly out: number;
-}
-
-export interface LedgerResponse {
-  readonly aggregation: Aggregation;
-  readonly rows: readonly Row[];
 }
 
 export class Ledger {
@@ -87,9 +82,8 @@ export class Ledger {
     eventMs = Date.now(),
     device = 301 + (this.records.length % 4),
   ): LedgerRecord {
-    const number = device - 301;
-    const keys = { branch: 101 + (number % 2), client: 201 + (number % 3), device };
-    const record = { stream, eventMs, in: 0, out: 0, ...counts, ...keys };
+    const [branch, client] = [101 + ((device - 301) % 2), 201 + ((device - 301) % 3)];
+    const record = { stream, eventMs, in: 0, out: 0, ...counts, branch, client, device };
     this.records.push(record);
     return record;
   }
@@ -113,15 +107,16 @@ export class Ledger {
     return Math.floor(Math.max(...counted.map(({ eventMs }) => eventMs)) / minuteMs) * minuteMs;
   }
 
-  respond(stream: Stream, aggregation: Aggregation, fromMs: number, toMs: number): LedgerResponse {
-    const { forceAboveRows, minuteCopies } = this.conventions;
-    const copies = aggregation === 'minute' ? minuteCopies : 1;
-    const rows = Array<Row[]>(copies)
-      .fill(this.#rows(stream, aggregation, fromMs, toMs))
-      .flat();
-    return rows.length > forceAboveRows && aggregation !== 'day'
-      ? { aggregation: 'day', rows: this.#rows(stream, 'day', fromMs, toMs) }
-      : { aggregation, rows };
+  respond(stream: Stream, aggregation: Aggregation, fromMs: number, toMs: number) {
+    const { forceAboveRows, minutesTwice } = this.conventions;
+    const rows = this.#rows(stream, aggregation, fromMs, toMs);
+    if (rows.length > forceAboveRows && aggregation !== 'day') {
+      return { aggregation: 'day', rows: this.#rows(stream, 'day', fromMs, toMs) };
+    }
+    return {
+      aggregation,
+      rows: minutesTwice && aggregation === 'minute' ? [...rows, ...rows] : rows,
+    };
   }
 
   /** Raw records of people, the oldest first, with the fields that the interface names. */
@@ -153,9 +148,8 @@ export class Ledger {
   #rows(stream: Stream, aggregation: Aggregation, fromMs: number, toMs: number): Row[] {
     const { keyFormat, lagging } = this.conventions;
     const freshUntilMs = lagging.includes(aggregation) ? this.#midnight(Date.now()) : Infinity;
-    const records = this.#since(stream, fromMs).filter(
-      ({ eventMs }) => eventMs < Math.min(toMs, freshUntilMs),
-    );
+    const untilMs = Math.min(toMs, freshUntilMs);
+    const records = this.#since(stream, fromMs).filter(({ eventMs }) => eventMs < untilMs);
     const buckets = Map.groupBy(records, (record) => this.#bucketOf(record, aggregation));
     const isTime = /^(minute|quarter|day)$/.test(aggregation);
     return [...buckets]
@@ -169,18 +163,17 @@ export class Ledger {
   }
 
   #midnight(instantMs: number): number {
-    const wall = wallMs(instantMs, this.zone);
-    return instantOfWall(Math.floor(wall / dayMs) * dayMs, this.zone);
+    return dayStart(instantMs, this.zone, '00:00');
   }
 
   #bucketOf(record: LedgerRecord, aggregation: Aggregation): number {
     if (aggregation === 'day') {
       return this.#midnight(record.eventMs);
     }
-    if (aggregation === 'minute' || aggregation === 'quarter') {
-      const bucketMs = (aggregation === 'minute' ? 1 : 15) * minuteMs;
-      return Math.floor(record.eventMs / bucketMs) * bucketMs;
+    if (aggregation !== 'minute' && aggregation !== 'quarter') {
+      return record[aggregation];
     }
-    return record[aggregation];
+    const bucketMs = (aggregation === 'minute' ? 1 : 15) * minuteMs;
+    return Math.floor(record.eventMs / bucketMs) * bucketMs;
   }
 }

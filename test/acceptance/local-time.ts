@@ -3,28 +3,25 @@ export const minuteMs = 60_000;
 export const hourMs = 60 * minuteMs;
 export const dayMs = 24 * hourMs;
 
-/** By zone: local times by quarter of an hour, and what formats them. */
-const zones = new Map<string, { locals: Map<number, number>; format: Intl.DateTimeFormat }>();
+/** By zone: offsets by quarter of an hour, and what formats local times. */
+const zones = new Map<string, ReturnType<typeof withZone>>();
 
 /** The zone's offset from UTC at an instant, in milliseconds, positive in the east. */
 export function offsetMs(instantMs: number, zone: string): number {
   // Cached: Intl is slow, and offsets change at quarters of an hour only.
   const quarterMs = Math.floor(instantMs / (15 * minuteMs)) * 15 * minuteMs;
-  const { locals, format } = zones.get(zone) ?? withZone(zone);
-  const local = locals.get(quarterMs) ?? Date.parse(`${format.format(quarterMs)}Z`);
-  locals.set(quarterMs, local);
-  return local - quarterMs;
+  const { offsets, format } = zones.get(zone) ?? withZone(zone);
+  const offset = offsets.get(quarterMs) ?? Date.parse(`${format.format(quarterMs)}Z`) - quarterMs;
+  offsets.set(quarterMs, offset);
+  return offset;
 }
 
-function withZone(zone: string) {
+function withZone(timeZone: string) {
   // Sweden writes 2026-11-01 04:00:00.
-  const format = new Intl.DateTimeFormat('sv-SE', {
-    timeZone: zone,
-    dateStyle: 'short',
-    timeStyle: 'medium',
-  });
-  const made = { locals: new Map<number, number>(), format };
-  zones.set(zone, made);
+  const style = { dateStyle: 'short', timeStyle: 'medium' } as const;
+  const format = new Intl.DateTimeFormat('sv-SE', { timeZone, ...style });
+  const made = { offsets: new Map<number, number>(), format };
+  zones.set(timeZone, made);
   return made;
 }
 
@@ -34,7 +31,7 @@ export function wallMs(instantMs: number, zone: string): number {
 }
 
 /** The instant at which the zone's wall clock shows what `wall` shows as UTC. */
-export function instantOfWall(wall: number, zone: string): number {
+function instantOfWall(wall: number, zone: string): number {
   const guess = wall - offsetMs(wall, zone);
   return wall - offsetMs(guess, zone);
 }

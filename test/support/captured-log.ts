@@ -13,11 +13,8 @@ export function captureLog(
   level: LogLevel = 'info',
 ): { log: Logger; lines: Line[] } {
   const lines: Line[] = [];
-  const log = createLogger({
-    level,
-    format: 'json',
-    write: (line) => lines.push(JSON.parse(line) as Line),
-    clock,
-  });
-  return { log, lines };
+  function write(line: string): void {
+    lines.push(JSON.parse(line) as Line);
+  }
+  return { log: createLogger({ level, format: 'json', write, clock }), lines };
 }

@@ -15,9 +15,7 @@ const ENCODINGS: readonly ((secret: string) => string)[] = [
   (secret) => encodeURIComponent(encodeURIComponent(secret)),
   (secret) => Buffer.from(secret).toString('hex'),
   (secret) => Buffer.from(secret).toString('latin1'),
-  (secret) => inBase64(secret, 0),
-  (secret) => inBase64(secret, 1),
-  (secret) => inBase64(secret, 2),
+  ...[0, 1, 2].map((offset) => (secret: string) => inBase64(secret, offset)),
   (secret) => secret.replaceAll(/[&<>"']/g, (character) => `&${HTML[character]};`),
 ];
 

@@ -5,15 +5,6 @@ import type { Totals } from '../../src/simulator/ground-truth.ts';
 import type { ServiceRecord } from '../../src/simulator/records.ts';
 import type { SimulatedService } from '../../src/simulator/simulated-service.ts';
 
-/** One minute of counted occupancy. */
-export interface OccupancyMinute {
-  readonly minuteMs: number;
-  readonly entered: number;
-  readonly exited: number;
-  /** People inside at the end of the minute. */
-  readonly people: number;
-}
-
 /** A state of a record of people, with its branch. */
 export interface BranchRecord
   extends
@@ -39,16 +30,18 @@ export function branchRecords(
     });
 }
 
+export type OccupancyMinute = ReturnType<typeof countedOccupancy>[number];
+
 /**
- * Returns counted in minus counted out over the minutes of the records that a window from `dayStartMs` has,
- * clamped at 0 in every minute. Minutes without records are left out.
+ * Returns the counts of the minutes of the records that a window from `dayStartMs` has, and the people inside at the
+ * end of each, clamped at 0. Minutes without records are left out.
  */
 export function countedOccupancy(
   service: SimulatedService,
   customer: string,
   dayStartMs: number,
   nowMs: number,
-): readonly OccupancyMinute[] {
+) {
   const ledger = service.ledgerOf(customer);
   const minutes = ledger.sumsBy(openWindow(ledger, 'people', dayStartMs, nowMs), {
     name: undefined,

@@ -17,7 +17,10 @@ export const ESTIMATED = { ...UNDESCRIBED, estimate: true };
 export function customerNamed(
   name: string,
   marks = new HighWaterMarks(),
-  { zone = new Zone('Europe/Copenhagen'), ...options }: CustomerChanges = {},
+  {
+    zone = new Zone('Europe/Copenhagen'),
+    ...options
+  }: Partial<CustomerOptions> & { readonly zone?: Zone } = {},
 ): Customer {
   return new Customer({
     name,
@@ -30,8 +33,4 @@ export function customerNamed(
     marks,
     ...options,
   });
-}
-
-interface CustomerChanges extends Partial<CustomerOptions> {
-  readonly zone?: Zone;
 }

@@ -1,7 +1,4 @@
-/**
- * An HTTP server that knows nothing of the service: a test scripts each response to `token` and `data`
- * requests, as HTTP or byte by byte, and reads what was received.
- */
+/** An HTTP server: a test scripts each response to `token` and `data` requests, and reads what was received. */
 import { createServer as createHttpServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';

@@ -1,8 +1,4 @@
-/**
- * Virtual time. `new VirtualClock(startMs)` is the clock of one process with a timeline of its own;
- * `process()` gives the clocks of further processes on the same timeline, whose wall clocks may be
- * wrong and which can be killed.
- */
+/** Virtual time: the clocks of one process, or of several on one timeline, which may be wrong or be killed. */
 import type { Clock } from '../../src/base/clock.ts';
 
 interface Sleeper {
@@ -15,7 +11,7 @@ interface Timeline {
   readonly startMs: number;
   trueMs: number;
   /** Sleepers in the order in which they wake. */
-  readonly sleepers: Sleeper[];
+  sleepers: Sleeper[];
 }
 
 export class VirtualClock implements Clock {
@@ -71,13 +67,13 @@ export class VirtualClock implements Clock {
       const before = sleepers.findLastIndex(({ dueMs }) => dueMs <= sleeper.dueMs);
       sleepers.splice(before + 1, 0, sleeper);
     }
-    return () => remove(sleepers, sleeper);
+    return () => this.#remove((other) => other === sleeper);
   }
 
   /** Lets `ms` pass: wakes every sleeper that is due, in order, and lets promises settle in between. */
   async advance(ms: number): Promise<void> {
     const endMs = this.#timeline.trueMs + ms;
-    await this.runWaits(Infinity, endMs - this.#timeline.trueMs);
+    await this.runWaits(Infinity, ms);
     this.#timeline.trueMs = endMs;
     await settle();
   }
@@ -111,15 +107,11 @@ export class VirtualClock implements Clock {
   /** The waits of this process never end. */
   kill(): void {
     this.killed = true;
-    const { sleepers } = this.#timeline;
-    sleepers.filter(({ owner }) => owner === this).forEach((sleeper) => remove(sleepers, sleeper));
+    this.#remove(({ owner }) => owner === this);
   }
-}
 
-function remove(sleepers: Sleeper[], sleeper: Sleeper): void {
-  const at = sleepers.indexOf(sleeper);
-  if (at >= 0) {
-    sleepers.splice(at, 1);
+  #remove(isOver: (sleeper: Sleeper) => boolean): void {
+    this.#timeline.sleepers = this.#timeline.sleepers.filter((sleeper) => !isOver(sleeper));
   }
 }
 

@@ -13,11 +13,7 @@ export interface Reader {
   readonly branch?: string;
 }
 
-/**
- * Returns a panel's query as Grafana would send it. `name` is the heading of a table's column or the text of a
- * legend; without it the panel has one query, or the first one counts. Throws where there is no such panel,
- * column or legend.
- */
+/** Returns a panel's query as Grafana would send it: that of a column or legend, or the first one. Throws if there is none. */
 export function panelQuery(
   [uid, title, name]: readonly [uid: string, title: string, name?: string],
   reader: Reader,
