@@ -138,11 +138,11 @@ export function createBranchAuditor(context: AuditContext) {
       }
       if (isCurveKnown) {
         const inside = exported.get(key) ?? NaN;
-        const counts = Array.from(possibleCounts(dayMs, own), ({ counted }) =>
-          occupancyOf(counted),
+        const counts = new Set(
+          Array.from(possibleCounts(dayMs, own), ({ counted }) => occupancyOf(counted)),
         );
-        if (!counts.includes(inside)) {
-          const possible = [...new Set(counts)].join(' or ');
+        if (!counts.has(inside)) {
+          const possible = [...counts].join(' or ');
           report(
             `${exporter} library_occupancy_people ${customer} ${key} is ${inside}, not ${possible}`,
           );
@@ -154,11 +154,8 @@ export function createBranchAuditor(context: AuditContext) {
   }
 
   /** To the window, or to a poll; a branch that was not seen today has an older value. */
-  function auditLastSeen(
-    { exporter, customer, scrape, dayMs }: CustomerScrape,
-    key: string,
-    records: readonly BranchRecord[],
-  ): void {
+  function auditLastSeen(of: CustomerScrape, key: string, records: readonly BranchRecord[]): void {
+    const { exporter, customer, scrape, dayMs } = of;
     const name = 'library_people_last_seen_timestamp_seconds';
     const exported = 1000 * (scrape.value(name, customer, key) ?? NaN);
     const nowMs = clock.nowMs();

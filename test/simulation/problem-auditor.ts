@@ -112,10 +112,8 @@ export function createProblemAuditor(context: AuditContext) {
   }
 
   /** A building whose doors died today, while people come in all weeks before, and somebody logs in. */
-  function expectFound(
-    { exporter, customer, scrape, dayMs: todayMs }: CustomerScrape,
-    pollMs: number,
-  ): void {
+  function expectFound(of: CustomerScrape, pollMs: number): void {
+    const { exporter, customer, scrape, dayMs: todayMs } = of;
     const { timezone, streams } = configOf(customer);
     const ledger = service.ledgerOf(customer);
     const nowMs = clock.nowMs();
