@@ -5,11 +5,11 @@ import { Secret } from '../../src/base/secret.ts';
 import { createAuth } from '../../src/web/auth.ts';
 import { GOOD, PASSWORD, USERS, ask, basic, protectedServer } from './protected.ts';
 
-const HASH = hashOf('right');
-
 function hashOf(password: string | Uint8Array): Secret {
   return new Secret(hashSync(password, 4));
 }
+
+const HASH = hashOf('right');
 
 /** Returns how a login ends, undefined for good, and what bcrypt was given. */
 function authOf(
@@ -48,6 +48,8 @@ describe('credentials', () => {
     ['a wrong password', basic('prometheus', 'x')],
     ['a property of every object', basic('__proto__', PASSWORD)],
     ['the hash', basic('prometheus', USERS.get('prometheus')?.reveal() ?? '')],
+    // It is good for bcrypt itself, which repeats a password with a NUL behind it.
+    ['a password twice with a NUL', basic('prometheus', `${PASSWORD}\0${PASSWORD}`)],
     ['no colon', `Basic ${Buffer.from('prometheus').toString('base64')}`],
     ['two values', `${basic('a', 'b')}, ${GOOD.authorization}`],
   ])('%s are refused', async (_name, authorization) => {
@@ -60,11 +62,6 @@ describe('credentials', () => {
     const { auth } = authOf(new Map([['ålice', hashOf(password)]]));
     const authorization = basic('ålice', password).replace('Basic', 'bAsIc');
     expect(await auth(authorization)).toBeUndefined();
-  });
-
-  test('are not good with a NUL behind them', async () => {
-    expect(await verify('right\0right', HASH.reveal())).toBe(true);
-    expect(await authOf().login('alice', 'right\0right')).toBe(401);
   });
 });
 

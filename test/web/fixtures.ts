@@ -1,4 +1,5 @@
 /** Options of a web server, and customers for the status page. */
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
 import { NO_ESTIMATE } from '../../src/counting/customer-metrics.ts';
@@ -14,8 +15,6 @@ import type { StatusData } from '../../src/web/status-page.ts';
 import type { CustomerStatus } from '../../src/web/status-rows.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
 import { NOW_MS, riverside, streamMetrics } from '../metrics/fixtures.ts';
-
-export const HOUR_MS = 3_600_000;
 
 export function webOptions(changes: Partial<WebServerOptions> = {}): WebServerOptions {
   return {
@@ -58,7 +57,7 @@ export const KNOWN_PAST = {
 const USUAL_SERIES = seriesOf([0, 0, 7, 31, 42]);
 
 export function customer(changes: CustomerChanges = {}): CustomerStatus {
-  const { series = USUAL_SERIES, ...metrics } = changes;
+  const { series, ...metrics } = { series: USUAL_SERIES, ...changes };
   const values = riverside({
     counters: { ...peopleToday(1_321, 279), logins: { total: 1, excess: 0, today: 55 } },
     estimate: NO_ESTIMATE,
@@ -73,7 +72,7 @@ export function customer(changes: CustomerChanges = {}): CustomerStatus {
     health: values.streams,
     problemsAt: () => inOrder([...problems, ...branches.flatMap((one) => one.problems)]),
     metricsAt: () => values,
-    occupancySeriesAt: () => ('series' in changes ? changes.series : series),
+    occupancySeriesAt: () => series,
     branchNames: new Map(values.branches?.map(({ key, name = key }) => [key, name])),
   };
 }
@@ -96,8 +95,8 @@ export function polled(changes: Partial<StreamMetrics>): CustomerChanges {
 /** Returns a series that starts at 04:00 in Copenhagen. */
 function seriesOf(inside: readonly number[]): OccupancySeries {
   const startMs = Date.UTC(2026, 2, 10, 3);
-  const day = { startMs, endMs: startMs + 86_400_000 };
-  return { day, stepMs: 900_000, inside, atMs: NOW_MS - 12_000 };
+  const day = { startMs, endMs: startMs + DAY_MS };
+  return { day, stepMs: 15 * MINUTE_MS, inside, atMs: NOW_MS - 12_000 };
 }
 
 function peopleToday(entered: number, exited: number) {

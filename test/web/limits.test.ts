@@ -89,9 +89,7 @@ test('the limit of 30 s is that of one response, not of the connection', async (
 
 describe('stopping', () => {
   test('ends idle connections and cuts silent clients, half requests and slow readers', async () => {
-    const exposition = vi.fn<WebServerOptions['exposition']>(() =>
-      Promise.resolve([Buffer.concat([LARGE, LARGE])]),
-    );
+    const exposition = vi.fn<WebServerOptions['exposition']>(() => Promise.resolve([LARGE, LARGE]));
     const { server, url } = await protectedServer({}, { exposition });
     const agent = new Agent({ keepAlive: true });
     onTestFinished(() => agent.destroy());

@@ -5,24 +5,21 @@ import { createPaths } from '../../src/web/paths.ts';
 import { USERS, ask, protectedServer, urlOf } from './protected.ts';
 
 const PROXY = { scheme: 'https', host: 'example.org:443' };
+const LOOPBACK = { scheme: 'http', host: '[::1]:80' };
 
 test.each([
   [undefined, undefined, '', '/', '/metrics', undefined],
   ['https://example.org/a/', undefined, '/a', 'https://example.org/a/', '/a/metrics', PROXY],
-  ['https://example.org/a', '/', '', 'https://example.org/a/', '/a/metrics', PROXY],
   ['https://example.org/a', 'b/', '/b', 'https://example.org/a/', '/a/metrics', PROXY],
-  [
-    'http://[::1]:80/%7Eme',
-    '/me',
-    '/me',
-    'http://[::1]/%7Eme/',
-    '/%7Eme/metrics',
-    { scheme: 'http', host: '[::1]:80' },
-  ],
+  ['http://[::1]/%7Eme', '/', '', 'http://[::1]/%7Eme/', '/%7Eme/metrics', LOOPBACK],
   ['/library/', undefined, '/library', '/library/', '/library/metrics', undefined],
 ])('URL %j and prefix %j', (externalUrl, routePrefix, prefix, home, metrics, address) => {
   const paths = createPaths({ telemetryPath: '/metrics', externalUrl, routePrefix });
   expect(paths).toEqual({ prefix, home, metrics, address });
+});
+
+test.each(['metrics', '', '/:id', '/-/ready'])('the metrics are not at %j', (telemetryPath) => {
+  expect(() => createPaths({ telemetryPath })).toThrow(UsageError);
 });
 
 test.each([
@@ -41,14 +38,13 @@ describe('behind a proxy', () => {
   const externalUrl = 'https://example.org/library';
 
   test('every path is below the prefix, and no other', async () => {
-    const url = await urlOf({ externalUrl });
-    for (const path of ['/', '/metrics', '/config', '/sd', '/-/healthy', '/-/ready']) {
+    const url = await urlOf({ externalUrl, telemetryPath: '/stats' });
+    for (const path of ['/', '/stats', '/config', '/sd', '/-/healthy', '/-/ready']) {
       const status = path === '/' ? 302 : 404;
       expect([path, (await ask(url, path)).status]).toEqual([path, status]);
       expect([path, (await ask(url, `/library${path}`)).status]).toEqual([path, 200]);
     }
-    const reloaded = await ask(url, '/library/-/reload', { method: 'POST' });
-    expect(reloaded.status).toBe(200);
+    expect((await ask(url, '/library/')).body).toContain('href="./stats"');
   });
 
   test('only health checks below the prefix need no password', async () => {

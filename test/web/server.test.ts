@@ -12,8 +12,6 @@ const PROMETHEUS_3 =
   'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2';
 const PROMETHEUS_3_TEXT =
   'text/plain;version=1.0.0;escaping=underscores;q=0.6,text/plain;version=0.0.4;q=0.5,application/openmetrics-text;version=1.0.0; escaping=underscores;q=0.4,*/*;q=0.2';
-const TEXT_PLAIN = 'text/plain; charset=utf-8';
-
 const TEXT_FORMAT = 'text/plain; version=0.0.4; charset=utf-8';
 const OPENMETRICS = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
 
@@ -46,29 +44,16 @@ describe('/metrics', () => {
     expect([head.headers['content-length'], head.body]).toEqual(['13', '']);
   });
 
-  test('may have another path, also that of the status page', async () => {
-    const url = await urlOf({ telemetryPath: '/library/stats' });
-    expect((await ask(url, '/library/stats')).status).toBe(200);
-    expect((await ask(url, '/metrics')).status).toBe(404);
-    expect((await ask(url, '/')).body).toContain('href="./library/stats"');
-    expect((await ask(await urlOf({ telemetryPath: '/' }), '/')).body).toBe('text gzip=false\n');
-  });
-
-  test.each([
-    ['', []],
-    ['?customer=a&format=x&customer=Old+Town%21', ['a', 'Old Town!']],
-    ['?customer=a?customer=b', ['a?customer=b']],
-  ])('%s asks for the customers %j', async (query, customers) => {
-    const exposition = vi.fn<WebServerOptions['exposition']>(() => Promise.resolve([]));
-    expect((await ask(await urlOf({ exposition }), `/metrics${query}`)).status).toBe(200);
-    expect(exposition.mock.calls).toEqual([['text', false, customers]]);
-  });
-
   test('of an unknown customer is a 404 in plain text', async () => {
     const url = await urlOf({ exposition: () => Promise.resolve(undefined) });
-    const { status, headers, body } = await ask(url, '/metrics?customer=a&customer=b');
-    const message = 'Unknown customer among ["a","b"]\n';
-    expect([status, headers['content-type'], body]).toEqual([404, TEXT_PLAIN, message]);
+    const asked = '/metrics?customer=a&format=x&customer=Old+Town%21';
+    const { status, headers, body } = await ask(url, asked);
+    const message = 'Unknown customer among ["a","Old Town!"]\n';
+    expect([status, headers['content-type'], body]).toEqual([
+      404,
+      'text/plain; charset=utf-8',
+      message,
+    ]);
   });
 
   test('that fails is a 500 without details, which are in the log', async () => {
@@ -81,21 +66,16 @@ describe('/metrics', () => {
   });
 });
 
-test.each([
-  [undefined, '', 'exporter.example:10096'],
-  ['https://example.org/external', '/external', 'example.org:443'],
-])('/sd with the external URL %s lists a target for each customer', async (...row) => {
-  const [externalUrl, prefix, host] = row;
+test('/sd lists a target for each customer, with its labels, behind a proxy', async () => {
   const customers = [
     { name: 'riverside', labels: { region: 'north', type: 'main' } },
     { name: 'Old "Town"', labels: {} },
   ];
-  const paths = { telemetryPath: '/library/stats', externalUrl, routePrefix: '/' };
-  const url = await urlOf({ ...paths, customers: () => customers });
-  const { body } = await ask(url, '/sd', { headers: { host: 'exporter.example:10096' } });
-  const scheme = externalUrl === undefined ? {} : { __scheme__: 'https' };
-  const common = { ...scheme, __metrics_path__: `${prefix}/library/stats` };
+  const paths = { telemetryPath: '/stats', externalUrl: 'https://example.org/external' };
+  const { body } = await ask(await urlOf({ ...paths, customers: () => customers }), '/external/sd');
+  const common = { __scheme__: 'https', __metrics_path__: '/external/stats' };
   const ofRiverside = { __meta_library_region: 'north', __meta_library_type: 'main' };
+  const host = 'example.org:443';
   expect(JSON.parse(body)).toEqual(
     [
       { __param_customer: 'riverside', instance: `${host}/riverside`, ...ofRiverside },
@@ -121,48 +101,6 @@ test.each([
   const response = await ask(await urlOf(changes), path);
   expect([response.status, response.body]).toEqual([status, `library-stats-exporter ${text}\n`]);
 });
-
-test('/config is the configuration in force', async () => {
-  const { headers, body } = await ask(await urlOf(), '/config');
-  expect([headers['content-type'], body]).toEqual([TEXT_PLAIN, webOptions().config()]);
-});
-
-const PROBLEMS = 'config.yaml:1:1: customers: expected a list\n';
-const FORBIDDEN = 'Reload over HTTP is disabled: set --web.enable-lifecycle\n';
-const FAILED: Partial<WebServerOptions> = {
-  reload: () => Promise.resolve({ ok: false, problems: PROBLEMS }),
-};
-
-test.each<[string, string, Partial<WebServerOptions>, number, string]>([
-  ['POST', '', {}, 200, 'Configuration reloaded.\n'],
-  ['PUT', '{', {}, 200, 'Configuration reloaded.\n'],
-  ['POST', '', FAILED, 400, PROBLEMS],
-  ['POST', '', { enableLifecycle: false }, 403, FORBIDDEN],
-])('/-/reload by %s with the body %j and %j is %d', async (...row) => {
-  const [method, content, changes, status, body] = row;
-  const reload = vi.fn<WebServerOptions['reload']>(changes.reload ?? webOptions().reload);
-  const url = await urlOf({ ...changes, reload });
-  const response = await fetch(`${url}/-/reload`, { method, body: content });
-  expect([response.status, await response.text()]).toEqual([status, body]);
-  expect(reload).toHaveBeenCalledTimes(status <= 400 ? 1 : 0);
-  expect(response.headers.get('content-type')).toBe(TEXT_PLAIN);
-});
-
-test.each([
-  ['GET', '/nope', 404, undefined],
-  ['GET', '/-/reload', 405, 'POST, PUT'],
-])('%s %s is %d in plain text, Allow is %s', async (method, path, status, allow) => {
-  const response = await ask(await urlOf(), path, { method });
-  expect([response.status, response.headers.allow]).toEqual([status, allow]);
-  expect(response.headers['content-type']).toBe(TEXT_PLAIN);
-});
-
-test.each(['metrics', '', '/:id', '/-/ready'])(
-  'the telemetry path %j is a usage error',
-  (telemetryPath) => {
-    expect(() => createWebServer(webOptions({ telemetryPath }))).toThrow(UsageError);
-  },
-);
 
 describe('the listen address', () => {
   test.each([
