@@ -6,16 +6,11 @@ import { daysBefore } from '../../src/counting/past/past.ts';
 import { DayCounter } from '../../src/counting/rows/day-counts.ts';
 import { BranchFixture, at } from '../counting/branches/fixture.ts';
 import { CALENDAR, COPENHAGEN } from '../support/owner.ts';
+import { ESTIMATED } from '../support/polled.ts';
 
 const NORTH = '101';
 const SOUTH = '102';
-const OTHERS = {
-  capacity: undefined,
-  openingHours: undefined,
-  staffedHours: undefined,
-  estimate: true,
-};
-const DESCRIPTIONS = { configured: {}, others: OTHERS };
+const DESCRIPTIONS = { configured: {}, others: ESTIMATED };
 /** At the end of a window: the past knows those that are over. */
 const NOW_MS = at(14);
 
