@@ -8,7 +8,7 @@ import type { Library } from '../../src/simulator/libraries.ts';
 import { Workspace } from '../acceptance/daemon.ts';
 import { configFlag, startEnvironment } from '../cli/simulated-environment.ts';
 import type { Environment } from '../cli/simulated-environment.ts';
-import { Terminal } from '../cli/terminal.ts';
+import { ran, Terminal } from '../cli/terminal.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 20, 12);
 const WORKDAYS = [{ weekdays: [0, 1, 2, 3, 4], fromMinute: 8 * 60, toMinute: 20 * 60 }];
@@ -34,6 +34,11 @@ async function start(libraries: Readonly<Record<string, Partial<Library>>>) {
   return environment;
 }
 
+async function rowsOf(...args: readonly string[]) {
+  const { out } = await ran('report', ...args, '--format=json');
+  return JSON.parse(out) as readonly Readonly<Record<string, unknown>>[];
+}
+
 function countedBetween({ service }: Environment, from: string, to: string) {
   const [atStart, atEnd] = [from, to].map((date) =>
     service.served('lone', Date.parse(`${date}T03:00:00Z`)),
@@ -51,7 +56,7 @@ test('names the customers that fail, writes the others, and has status 1', async
   environment.service.revoke('bad');
   const file = join(environment.workspace.folder, 'report.csv');
   const args = [environment.config(), ...JANUARY, '--format=csv', `--output=${file}`];
-  const { status, out, err } = await new Terminal().run('report', ...args);
+  const { status, out, err } = await ran('report', ...args);
   expect([status, out]).toEqual([1, '']);
   expect(err).toMatch(
     /error: 1 customer could not be read, so the report is incomplete:\n {2}bad: auth: /,
@@ -67,11 +72,8 @@ test('names the customers that fail, writes the others, and has status 1', async
 test('a customer with one branch and no name for it has no id, and its logins beside its visits', async () => {
   const environment = await start({ lone: { branches: [{ id: 7, name: 'Main Library' }] } });
   const file = join(environment.workspace.folder, 'report.csv');
-  const terminal = new Terminal();
-  terminal.errorIsTerminal = true;
   const flags = ['--by=branch', '--format=csv', `--output=${file}`];
-  const { err } = await terminal.run('report', environment.config(), ...JANUARY, ...flags);
-  expect(err).toMatch(new RegExp(`written to ${file}\n$`));
+  await ran('report', environment.config(), ...JANUARY, ...flags);
   const [, ...lines] = readFileSync(file, 'utf8').trim().split('\r\n');
   expect(lines.map((line) => line.split(',').slice(0, 9).join())).toEqual(
     WEEKS.map(([from, to]) => {
@@ -96,10 +98,7 @@ test('is stopped by a signal without a half file', async () => {
 test.each([
   [['--from=2025-01-01', '--to=2025-01-01'], /^error: --to: expected a day after --from\n$/],
   [['--from=2025-02-30', '--to=2025-03-01'], /'2025-02-30' is invalid. Expected a date such as/],
-  [
-    ['--from=1900-01-01', '--to=2026-01-01', '--period=hour'],
-    /^error: --from: expected at most 10000 periods, got 1104504: choose a later day or a longer --period\n$/,
-  ],
+  [['--from=1900-01-01', '--to=2026-01-01', '--period=hour'], /at most 10000 periods, got 1104504/],
   [['--from=2999-01-01', '--to=2999-02-01'], /^error: --from must not be in the future\n$/],
   [['--from=2025-01-01', '--to=2025-02-01', '--customer=nobody'], /no customer "nobody"/],
   [['--from=2025-01-01', '--to=2025-02-01', '--output=/no/such/file'], /^error: --output: ENOENT/],
@@ -108,7 +107,7 @@ test.each([
   onTestFinished(() => workspace.close());
   // Nothing listens on this port.
   const config = configFlag(workspace, 'http://127.0.0.1:1', { lone: 'Europe/Copenhagen' });
-  const { status, out, err } = await new Terminal().run('report', config, ...args);
+  const { status, out, err } = await ran('report', config, ...args);
   expect([status, out]).toEqual([2, '']);
   expect(err).toMatch(message);
 });
@@ -127,29 +126,19 @@ test.each([
   ['without opening hours, on usual weekdays', {}, 5, ['2026-01-13', '2026-01-14']],
 ])('days without counts are days that are open %s', async (_, customer, open, dates) => {
   const environment = await start({ lone: { devices: FAILED } });
-  const range = ['--from=2025-12-15', '--to=2026-01-19', '--period=week', '--format=json'];
+  const range = ['--from=2025-12-15', '--to=2026-01-19', '--period=week'];
   const config = environment.config({ customer });
-  const { status, out } = await new Terminal().run('report', config, ...range);
-  expect(status).toBe(0);
-  const rows = JSON.parse(out) as Readonly<Record<string, unknown>>[];
+  const rows = await rowsOf(config, ...range);
   expect(rows.at(-1)).toMatchObject({ days_open: open, dates_without_counts: dates });
 });
 
 test('without people in streams, days count logins, and branches are refused', async () => {
   const environment = await start({ lone: {} });
   const config = environment.config({ customer: { streams: ['logins'] } });
-  const { out } = await new Terminal().run('report', config, ...JANUARY, '--format=json');
-  const rows = JSON.parse(out) as Readonly<Record<string, unknown>>[];
-  expect(rows[0]).toMatchObject({
-    entered: null,
-    exited: null,
-    visits: null,
-    days_without_counts: 0,
-    logins: countedBetween(environment, ...WEEKS[0]).logins,
-  });
-  const refused = await new Terminal().run('report', config, ...JANUARY, '--by=branch');
-  expect([refused.status, refused.err]).toEqual([
-    2,
-    'error: --by=branch: "lone" has no people in streams\n',
-  ]);
+  const [row] = await rowsOf(config, ...JANUARY);
+  const { logins } = countedBetween(environment, ...WEEKS[0]);
+  expect(row).toMatchObject({ entered: null, visits: null, days_without_counts: 0, logins });
+  const refused = await ran('report', config, ...JANUARY, '--by=branch');
+  const err = 'error: --by=branch: "lone" has no people in streams\n';
+  expect(refused).toEqual({ status: 2, out: '', err });
 });
