@@ -51,6 +51,7 @@ describe('behind a proxy', () => {
     const { url } = await protectedServer({ users: USERS }, { externalUrl });
     for (const [path, status] of [
       ['/library/-/ready', 200],
+      ['/library/-/healthy', 200],
       ['/library/metrics', 401],
       ['/-/healthy', 401],
     ] as const) {
