@@ -35,6 +35,15 @@ describe('/metrics', () => {
     expect(response.headers['content-encoding']).toBe(encoding);
   });
 
+  test('is all parts in their order, with the length in advance', async () => {
+    const parts = ['one ', '', 'two'].map((part) => Buffer.from(part));
+    const url = await urlOf({ exposition: () => Promise.resolve(parts) });
+    const { headers, body } = await ask(url, '/metrics');
+    expect([headers['content-length'], body]).toEqual(['7', 'one two']);
+    const head = await ask(url, '/metrics', { method: 'HEAD' });
+    expect([head.headers['content-length'], head.body]).toEqual(['7', '']);
+  });
+
   test('of an unknown customer is a 404 in plain text', async () => {
     const url = await urlOf({ exposition: () => Promise.resolve(undefined) });
     const asked = '/metrics?customer=a&format=x&customer=Old+Town%21';
@@ -70,6 +79,11 @@ test('/sd lists a target for each customer, with its labels, behind a proxy', as
       { __param_customer: 'Old "Town"', instance: `${host}/Old "Town"` },
     ].map((labels) => ({ targets: [host], labels: { ...common, ...labels } })),
   );
+});
+
+test('another method is a 405 with those that are allowed', async () => {
+  const { status, headers } = await ask(await urlOf(), '/-/reload');
+  expect([status, headers.allow]).toEqual([405, 'POST, PUT']);
 });
 
 const STOPPING: Partial<WebServerOptions> = {
