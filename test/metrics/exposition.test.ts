@@ -3,16 +3,11 @@ import { once } from 'node:events';
 import { createInflateRaw, gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type {
-  BranchMetrics,
-  CustomerMetrics,
-  MetricsSource,
-} from '../../src/counting/customer-metrics.ts';
-import { createExposition, renderScrape } from '../../src/metrics/exposition.ts';
+import type { BranchMetrics, CustomerMetrics } from '../../src/counting/customer-metrics.ts';
+import { createExposition, renderCustomers, renderScrape } from '../../src/metrics/exposition.ts';
 import type { Exposition } from '../../src/metrics/exposition.ts';
 import type { Format } from '../../src/metrics/family.ts';
-import { VirtualClock } from '../support/virtual-clock.ts';
-import { NOW_MS, TestSource, harbour, riverside, setSources } from './fixtures.ts';
+import { exposing, harbour, NOW_MS, riverside, setSources, textOf } from './fixtures.ts';
 
 /** Samples, without the heads of their families. */
 const TWO_CUSTOMERS = `\
@@ -53,14 +48,12 @@ library_count_excess{customer="riverside",counter="logins"} 0
 library_up{customer="riverside",stream="people"} 1
 library_up{customer="riverside",stream="logins"} 0
 library_poll_last_success_timestamp_seconds{customer="riverside",stream="people"} 1773133187.75
-library_poll_last_success_timestamp_seconds{customer="riverside",stream="logins"} 1773132600
 library_values_accepted_timestamp_seconds{customer="riverside",stream="people"} 1773133067.75
-library_values_accepted_timestamp_seconds{customer="riverside",stream="logins"} 1773132600
 library_polls_total{customer="riverside",stream="people"} 100
-library_polls_total{customer="riverside",stream="logins"} 99
+library_polls_total{customer="riverside",stream="logins"} 0
 library_polls_total{customer="harbour",stream="people"} 0
 library_poll_failures_total{customer="riverside",stream="people"} 3
-library_poll_failures_total{customer="riverside",stream="logins"} 10
+library_poll_failures_total{customer="riverside",stream="logins"} 0
 library_poll_failures_total{customer="harbour",stream="people"} 0
 library_polls_skipped_total{customer="riverside",stream="people"} 1
 library_polls_skipped_total{customer="riverside",stream="logins"} 0
@@ -68,21 +61,15 @@ library_polls_skipped_total{customer="harbour",stream="people"} 0
 library_credentials_valid{customer="riverside"} 1
 `;
 
+const WING = 'West "Wing"';
 const BRANCHES: CustomerMetrics['breakdowns'] = {
   branch: {
     keys: [
       {
-        key: '101',
+        key: WING,
         counters: {
           people_entered: { total: 400, excess: 0, today: 9 },
           people_exited: { total: 390, excess: 2, today: 4 },
-        },
-      },
-      {
-        key: 'West "Wing"',
-        counters: {
-          people_entered: { total: 30, excess: 30, today: undefined },
-          people_exited: { total: undefined, excess: undefined, today: 0 },
         },
       },
     ],
@@ -91,19 +78,17 @@ const BRANCHES: CustomerMetrics['breakdowns'] = {
 };
 
 const BRANCHES_TEXT = `\
-library_branch_people_entered_total{customer="riverside",branch="101"} 400
-library_branch_people_entered_total{customer="riverside",branch="West \\"Wing\\""} 30
-library_branch_people_exited_total{customer="riverside",branch="101"} 390
-library_branch_count_excess{customer="riverside",branch="101",counter="people_entered"} 0
-library_branch_count_excess{customer="riverside",branch="101",counter="people_exited"} 2
-library_branch_count_excess{customer="riverside",branch="West \\"Wing\\"",counter="people_entered"} 30
+library_branch_people_entered_total{customer="riverside",branch="West \\"Wing\\""} 400
+library_branch_people_exited_total{customer="riverside",branch="West \\"Wing\\""} 390
+library_branch_count_excess{customer="riverside",branch="West \\"Wing\\"",counter="people_entered"} 0
+library_branch_count_excess{customer="riverside",branch="West \\"Wing\\"",counter="people_exited"} 2
 library_breakdown_keys_dropped{customer="riverside",stream="branch"} 0
 `;
 
 /** What a building has that is a branch: of riverside, with another key. */
 const BUILDINGS: readonly BranchMetrics[] = [
   { ...riverside(), key: '101', name: 'Main Library', lastSeenMs: NOW_MS - 60_000 },
-  { ...harbour(), key: 'West "Wing"', counters: {}, lastSeenMs: undefined, capacity: 80 },
+  { ...harbour(), key: WING, counters: {}, lastSeenMs: undefined, capacity: 80 },
 ];
 
 /** Each series of a building of riverside, with its branch. */
@@ -112,21 +97,6 @@ const SITE_LINES = TWO_CUSTOMERS.split('\n').filter((line) =>
     line,
   ),
 );
-
-function exposing(...metrics: readonly CustomerMetrics[]) {
-  const clock = new VirtualClock(NOW_MS);
-  const exposition = createExposition({ clock });
-  const sources = metrics.map((each) => new TestSource(each));
-  setSources(exposition, sources);
-  return { clock, exposition, sources };
-}
-
-function textOf(exposition: Exposition, format: Format = 'text'): string {
-  return exposition
-    .render(format)
-    .map(({ plain }) => new TextDecoder().decode(plain))
-    .join('');
-}
 
 function linesOf(exposition: Exposition, family: string, format: Format = 'text'): string[] {
   return textOf(exposition, format)
@@ -190,11 +160,7 @@ describe('the text', () => {
   test('has the problems of customers and of branches, while they last', () => {
     const problems = [{ kind: 'no_logins' as const, sinceMs: NOW_MS - 60_000 }];
     const silent = { kind: 'nobody_counted' as const, sinceMs: NOW_MS - 500, missed: 3 };
-    const [main, wing] = BUILDINGS as [BranchMetrics, BranchMetrics];
-    const branches = [
-      { ...main, problems: [silent] },
-      { ...wing, problems: [silent] },
-    ];
+    const branches = BUILDINGS.map((building) => ({ ...building, problems: [silent] }));
     const { exposition } = exposing(
       riverside({ problems, branches, breakdowns: BRANCHES }),
       riverside({ customer: 'hilltop', problems: [...problems, silent] }),
@@ -266,6 +232,34 @@ describe('the text', () => {
   });
 });
 
+describe('a scrape of customers', () => {
+  test.each<[Format, string]>([
+    ['text', ''],
+    ['openmetrics', '# EOF\n'],
+  ])('of all is the whole scrape as %s', (format, end) => {
+    const { exposition } = exposing(riverside(), harbour(), harbour({ customer: 'quay' }));
+    const names = ['riverside', 'harbour', 'quay', 'harbour'];
+    const text = String(Buffer.concat(renderCustomers(exposition, names, format, false) ?? []));
+    expect(text).toBe(textOf(exposition, format) + end);
+  });
+
+  test('follows a change without a scrape of everything, and can be compressed', () => {
+    const { exposition, sources } = exposing(riverside(), harbour());
+    sources.forEach((source) => (source.metrics = riverside({ occupancy: 43 })));
+    const plain = Buffer.concat(renderCustomers(exposition, ['riverside'], 'text', false) ?? []);
+    expect(String(plain)).toContain('_people{customer="riverside"} 43\n');
+    const [zipped = Buffer.of()] = renderCustomers(exposition, ['riverside'], 'text', true) ?? [];
+    expect(gunzipSync(zipped)).toEqual(plain);
+  });
+
+  test('is nothing if one of them is unknown or removed', () => {
+    const { exposition, sources } = exposing(riverside(), harbour());
+    expect(renderCustomers(exposition, ['riverside', ''], 'text', false)).toBeUndefined();
+    setSources(exposition, sources.slice(1));
+    expect(renderCustomers(exposition, ['riverside'], 'text', false)).toBeUndefined();
+  });
+});
+
 describe('a scrape', () => {
   test('ends with the exporter metrics, and in OpenMetrics with the end marker', async () => {
     const { exposition } = exposing(riverside(), harbour());
@@ -326,33 +320,29 @@ describe('rendering', () => {
     const after = exposition.render('text');
     expect(sources.map(({ asked }) => asked)).toEqual([Number(source) + 1, other]);
     const changed = after.filter((chunk) => !before.includes(chunk));
-    expect(changed.map(({ plain }) => new TextDecoder().decode(plain))).toEqual([
+    expect(changed.map(({ plain }) => String(Buffer.from(plain)))).toEqual([
       'library_occupancy_people{customer="riverside"} 43\n',
     ]);
   });
 
   test('of what changes during a scrape is left to the next one, not of what expires', async () => {
-    const clock = new VirtualClock(NOW_MS);
-    const exposition = createExposition({ clock });
-    const expiring = new TestSource(riverside({ customer: 'a', validUntilMs: NOW_MS + 1_000 }));
-    const last = new TestSource(riverside({ customer: 'last' }));
-    const others = Array.from({ length: 127 }, (_, i) => riverside({ customer: `c${i}` }));
-    setSources(exposition, [expiring, ...others.map((one) => new TestSource(one)), last]);
+    const expiring = riverside({ customer: 'a', validUntilMs: NOW_MS + 1_000 });
+    const others = Array.from({ length: 128 }, (_, i) => riverside({ customer: `c${i}` }));
+    const { clock, exposition, sources } = exposing(expiring, ...others);
     const scraped = exposition.scrape('text');
     clock.freeze(1_000);
-    expiring.metrics = riverside({ customer: 'a', occupancy: 43 });
-    last.metrics = { ...last.metrics, occupancy: 44 };
-    exposition.changed('last');
-    const text = (await scraped).map(({ plain }) => new TextDecoder().decode(plain)).join('');
+    sources.forEach((source) => (source.metrics = { ...source.metrics, occupancy: 43 }));
+    exposition.changed('c127');
+    const text = Buffer.concat((await scraped).map(({ plain }) => plain)).toString();
     expect(text).toContain('library_occupancy_people{customer="a"} 43\n');
-    expect(text).toContain('library_occupancy_people{customer="last"} 42\n');
-    expect(textOf(exposition)).toContain('library_occupancy_people{customer="last"} 44\n');
+    expect(text).toContain('library_occupancy_people{customer="c127"} 42\n');
+    expect(textOf(exposition)).toContain('library_occupancy_people{customer="c127"} 43\n');
   });
 
   test('leaves out a removed customer and its label names', () => {
-    const { exposition } = exposing(riverside(), harbour());
+    const { exposition, sources } = exposing(riverside(), harbour());
     textOf(exposition);
-    setSources(exposition, [new TestSource(harbour())]);
+    setSources(exposition, sources.slice(1));
     expect(textOf(exposition)).not.toMatch(/riverside|region/);
   });
 
@@ -374,25 +364,19 @@ describe('rendering', () => {
 });
 
 test('a new counting period is shown at its first instant, and left if the clock steps back', async () => {
-  const clock = new VirtualClock(NOW_MS);
   const periodStartMs = NOW_MS + 60_000;
-  const exposition = createExposition({ clock });
-  const source: MetricsSource = {
-    customer: 'riverside',
-    metricsAt: (nowMs) =>
-      nowMs < periodStartMs
-        ? riverside({ validUntilMs: periodStartMs })
-        : riverside({ periodStartMs, counters: {} }),
-  };
-  exposition.setCustomers([source], []);
-  const before = ['library_people_entered_total{customer="riverside"} 12345'];
-  for (const [ms, expected] of [
-    [59_999, before],
-    [1, []],
-  ] as const) {
-    await clock.advance(ms);
-    expect(linesOf(exposition, 'library_people_entered_total')).toEqual(expected);
+  const { clock, exposition } = exposing();
+  function metricsAt(nowMs: number): CustomerMetrics {
+    return nowMs < periodStartMs
+      ? riverside({ validUntilMs: periodStartMs })
+      : riverside({ periodStartMs, counters: {} });
   }
+  exposition.setCustomers([{ customer: 'riverside', metricsAt }], []);
+  const before = ['library_people_entered_total{customer="riverside"} 12345'];
+  await clock.advance(59_999);
+  expect(linesOf(exposition, 'library_people_entered_total')).toEqual(before);
+  await clock.advance(1);
+  expect(linesOf(exposition, 'library_people_entered_total')).toEqual([]);
   clock.step(-1_000);
   expect(linesOf(exposition, 'library_people_entered_total')).toEqual(before);
 });

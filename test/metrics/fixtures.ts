@@ -7,8 +7,11 @@ import type {
   MetricsSource,
   StreamMetrics,
 } from '../../src/counting/customer-metrics.ts';
+import { createExposition } from '../../src/metrics/exposition.ts';
 import type { Exposition } from '../../src/metrics/exposition.ts';
+import type { Format } from '../../src/metrics/family.ts';
 import { customerNamed } from '../support/polled.ts';
+import { VirtualClock } from '../support/virtual-clock.ts';
 
 /** 2026-03-10T09:00:00Z. */
 export const NOW_MS = Date.UTC(2026, 2, 10, 9);
@@ -32,10 +35,7 @@ export function riverside(changes: Partial<CustomerMetrics> = {}): CustomerMetri
     problems: [],
     isTrusted: true,
     missed: 7.5,
-    estimate: {
-      people: { people: 38.5, lower: 33, upper: 44.25 },
-      ratio: 1.04,
-    },
+    estimate: { people: { people: 38.5, lower: 33, upper: 44.25 }, ratio: 1.04 },
     usual: {
       people: 14.5,
       entries: 6,
@@ -57,20 +57,12 @@ export function riverside(changes: Partial<CustomerMetrics> = {}): CustomerMetri
         up: true,
         lastSuccessMs: NOW_MS - 12_250,
         acceptedMs: NOW_MS - 132_250,
-        waitingSinceMs: NOW_MS - 72_250,
         lastSeenMs: NOW_MS - 60_000,
         polls: 100,
         failures: 3,
         skipped: 1,
       }),
-      logins: streamMetrics({
-        up: false,
-        lastSuccessMs: NOW_MS - 600_000,
-        acceptedMs: NOW_MS - 600_000,
-        lastSeenMs: NOW_MS - 900_000,
-        polls: 99,
-        failures: 10,
-      }),
+      logins: streamMetrics({ up: false, lastSeenMs: NOW_MS - 900_000 }),
     },
     validUntilMs: Infinity,
     ...changes,
@@ -96,7 +88,7 @@ export function setSources(exposition: Exposition, sources: readonly TestSource[
   exposition.setCustomers(sources, configured);
 }
 
-export class TestSource implements MetricsSource {
+class TestSource implements MetricsSource {
   readonly customer: string;
   metrics: CustomerMetrics;
   asked = 0;
@@ -110,4 +102,17 @@ export class TestSource implements MetricsSource {
     this.asked += 1;
     return this.metrics;
   }
+}
+
+/** What exposes these metrics, each by a source of its own. */
+export function exposing(...metrics: readonly CustomerMetrics[]) {
+  const clock = new VirtualClock(NOW_MS);
+  const exposition = createExposition({ clock });
+  const sources = metrics.map((each) => new TestSource(each));
+  setSources(exposition, sources);
+  return { clock, exposition, sources };
+}
+
+export function textOf(exposition: Exposition, format: Format = 'text'): string {
+  return Buffer.concat(exposition.render(format).map(({ plain }) => plain)).toString();
 }
