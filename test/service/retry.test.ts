@@ -13,7 +13,6 @@ import {
   virtualClock,
 } from './support/harness.ts';
 
-const GONE = new ServiceError('unreachable', 'gone');
 const FAILURE = new ServiceError('server', 'no');
 
 function afterMs(retryAfterMs: number): ServiceError {
@@ -46,15 +45,14 @@ describe('a query that fails', () => {
 
   test('ends its wait when the signal aborts', async () => {
     const clock = virtualClock();
-    const controller = new AbortController();
-    const { signal } = controller;
+    const stop = new AbortController();
+    const gone = new ServiceError('unreachable', 'gone');
     const sources = { clock, random: { next: () => 1 } };
-    const outcome = failureOf(
-      withRetries(() => Promise.reject(FAILURE), POLL_RETRIES, sources, signal),
-    );
+    const query = withRetries(() => Promise.reject(FAILURE), POLL_RETRIES, sources, stop.signal);
+    const outcome = failureOf(query);
     await clock.advance(10);
-    controller.abort(GONE);
-    expect(await outcome).toBe(GONE);
+    stop.abort(gone);
+    expect(await outcome).toBe(gone);
     expect(clock.sleepers).toBe(0);
   });
 });

@@ -42,15 +42,14 @@ describe('how far it is ahead', () => {
     expect(warn).toHaveBeenCalledTimes(warnings);
   });
 
-  test.for([undefined, '1763460000', 'Thu, 99 Foo 2026 GMT'])(
-    'is not known after a response with the header %s',
-    (header) => {
-      const { serverClock, arrive } = startClock();
+  test('is not known after a response without a date', () => {
+    const { serverClock, arrive } = startClock();
+    for (const header of [undefined, 'Thu, 99 Foo 2026 GMT']) {
       arrive(HOUR_MS);
       serverClock.update(header, 0);
       expect(serverClock.aheadMs).toBeUndefined();
-    },
-  );
+    }
+  });
 
   test('is read from good responses of data only', async () => {
     const { server, harness } = await start();

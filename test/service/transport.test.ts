@@ -80,18 +80,14 @@ test.for([
 });
 
 test('a response that does not come at all, whole or fast is a timeout', async () => {
-  const failures = await Promise.all(
-    [raw(''), raw(HALF), drip].map((response) => failureAfter(response, 400, 1)),
-  );
-  expect(failures.map(({ outcome }) => outcome)).toEqual([
-    ['timeout', 'none'],
-    ['timeout', '200'],
-    ['timeout', '200'],
-  ]);
-  for (const { message } of failures) {
-    expect(message).toMatch(
-      /^GET http:\/\/127\.0\.0\.1:\d+\/v1\/peoplecount: no complete response within 400ms$/,
-    );
+  for (const [response, code] of [
+    [raw(''), 'none'],
+    [raw(HALF), '200'],
+    [drip, '200'],
+  ] as const) {
+    const { outcome, message } = await failureAfter(response, 400, 1);
+    expect(outcome).toEqual(['timeout', code]);
+    expect(message).toMatch(/^GET http:.*\/v1\/peoplecount: no complete response within 400ms$/);
   }
 });
 
