@@ -1,8 +1,8 @@
-/** What a new configuration changes of the customers. */
+/** What a new configuration changes of the customers, and their shards. */
 import { expect, test } from 'vitest';
 import type { CustomerConfig } from '../../src/config/types.ts';
 import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
-import { changedNames, CustomerRegistry } from '../../src/customers.ts';
+import { changedNames, CustomerRegistry, shardOf } from '../../src/customers.ts';
 import { small } from '../simulator/support.ts';
 import { configOf } from '../support/simulated-config.ts';
 
@@ -37,4 +37,11 @@ test('customers that were added, removed and changed are named, up to twenty of 
   const names = Array.from({ length: 20 }, (_, i) => `branch-${i}`).join(', ');
   expect(changedNames(few, many)).toEqual({ added: `${names} and 2 more`, changed: 'lone' });
   expect(changedNames(many, few)).toMatchObject({ removed: `${names} and 2 more` });
+});
+
+test('a customer stays on its shard in every release', () => {
+  const names = ['riverside', 'hillside', 'old-town', 'Åbenrå', '図書館'];
+  expect(names.map((name) => shardOf(name, 1))).toEqual([0, 0, 0, 0, 0]);
+  expect(names.map((name) => shardOf(name, 4))).toEqual([3, 0, 2, 1, 3]);
+  expect(names.map((name) => shardOf(name, 100))).toEqual([72, 63, 99, 1, 54]);
 });

@@ -15,15 +15,9 @@ const MANIFEST = z
   .object({ version: z.string(), dependencies: PACKAGES, devDependencies: PACKAGES })
   .parse(JSON.parse(read('package.json')));
 
+const LOCKED = z.object({ integrity: z.string().optional() });
 const LOCK = z
-  .object({
-    packages: z.record(
-      z.string(),
-      z.object({
-        integrity: z.string().optional(),
-      }),
-    ),
-  })
+  .object({ packages: z.record(z.string(), LOCKED) })
   .parse(JSON.parse(read('package-lock.json')));
 
 test('each dependency is pinned to one version', () => {

@@ -41,12 +41,10 @@ export function createHarness(url: string, { config, ...options }: HarnessOption
   const requests: string[] = [];
   const credentials: boolean[] = [];
   const reported: string[] = [];
-  const log = createLogger({
-    level: 'debug',
-    format: 'json',
-    write: (line) => reported.push(line),
-    clock: { nowMs: () => 0 },
-  });
+  function write(line: string): void {
+    reported.push(line);
+  }
+  const log = createLogger({ level: 'debug', format: 'json', write, clock: systemClock });
   const service = createService({
     config: {
       baseUrl: url,
@@ -127,10 +125,7 @@ export function never(): AbortSignal {
   return new AbortController().signal;
 }
 
-export function ask(
-  client: CustomerClient,
-  query: WindowQuery = QUERY,
-): Promise<AggregatedResponse> {
+export function ask(client: CustomerClient, query = QUERY): Promise<AggregatedResponse> {
   return client.query(query, never());
 }
 
