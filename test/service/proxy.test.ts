@@ -56,15 +56,12 @@ describe('HTTPS_PROXY', () => {
     const server = await startScriptedServer(SECURE);
     const proxy = await startProxy(true);
     const url = server.url.replace('127.0.0.1', host);
-    const environment = Object.fromEntries(
-      Object.entries({ HTTPS_PROXY: 'PROXY', ...variables }).map(([name, value]) => [
-        name,
-        value
-          ?.replace('PROXY', proxy.url)
-          .replace('ADDRESS', new URL(proxy.url).host)
-          .replace('PORT', new URL(url).port),
-      ]),
-    );
+    function filled(value: string): string {
+      const port = value.replace('PORT', new URL(url).port);
+      return port.replace('PROXY', proxy.url).replace('ADDRESS', new URL(proxy.url).host);
+    }
+    const given = Object.entries<string>({ HTTPS_PROXY: 'PROXY', ...variables });
+    const environment = Object.fromEntries(given.map(([name, value]) => [name, filled(value)]));
     const harness = createHarness(url, { config: { ca: AUTHORITY }, environment });
     await ask(harness.riverside).catch(() => undefined);
     expect(proxy.seen.length > 0).toBe(used);
