@@ -93,7 +93,7 @@ const BUILDINGS: readonly BranchMetrics[] = [
 
 /** Each series of a building of riverside, with its branch. */
 const SITE_LINES = TWO_CUSTOMERS.split('\n').filter((line) =>
-  /^library_(open|staffed|capacity|occupancy|door|inside|counts|people_(entered|exited)_(today|hour)|people_(last|missed)|people_.*(expected|usual))/.test(
+  /^library_(open|staffed|capacity|occupancy|door|inside|counts|people_(entered|exited)_(today|hour)|people_(last|missed)|people_.*usual)/.test(
     line,
   ),
 );
