@@ -1,7 +1,9 @@
 /** No output of the loader holds a secret, in every odd place. */
 import { expect, test } from 'vitest';
+import { z } from 'zod';
 import { ProblemFormatter, SchemaKeys } from '../../src/config/problems.ts';
 import { CONFIG, CUSTOMER } from '../../src/config/schema.ts';
+import { hidden, text } from '../../src/config/values.ts';
 import { YamlFile } from '../../src/config/yaml-file.ts';
 import { configWith, problemsOf } from './folder.ts';
 
@@ -96,4 +98,13 @@ test('of a secret with 4 characters or more, no message shows anything', () => {
   withSecrets.addSecret('two');
   const problem = { file: parse('x'), offset: 0, path: [], message: 'four of twofour' };
   expect(withSecrets.format(problem)).toBe('f:1:1: (file): [redacted] of two[redacted]');
+});
+
+test('a key that is a secret in another section is not shown, before or after that', () => {
+  const key = text('');
+  const secrets = z.strictObject({ key: hidden('', () => true) });
+  for (const schema of [z.strictObject({ secrets, key }), z.strictObject({ key, secrets })]) {
+    const quoting = new ProblemFormatter(new SchemaKeys(schema));
+    expect(quoting.quote(parse('key: a'), ['key'])).toBeUndefined();
+  }
 });
