@@ -61,15 +61,15 @@ function rulesBroken(
 ): readonly string[] {
   const token = request.headers?.['authorization'];
   const isRefusedToken = token !== undefined && token === refusedToken?.token;
-  const sinceMs = refused?.secret === secretOf(request) ? nowMs - refused.atMs : Infinity;
+  const isRefusedSecret = isToken(request) && refused?.secret === secretOf(request);
   const rules: Readonly<Record<string, boolean>> = {
-    [`a request ${notBeforeMs - nowMs} ms before Retry-After is over`]: nowMs < notBeforeMs,
+    'a request before Retry-After is over': nowMs < notBeforeMs,
     // Requests that were waiting may still have it.
     'a token is used on after it was refused':
       isRefusedToken && nowMs - refusedToken.atMs > REFUSED_PAUSE_MS,
     'two requests for a token are under way': isToken(request) && tokensUnderWay > 0,
-    [`refused credentials are tried again after ${sinceMs} ms`]:
-      isToken(request) && sinceMs < REFUSED_PAUSE_MS,
+    'refused credentials are tried again at once':
+      isRefusedSecret && nowMs - refused.atMs < REFUSED_PAUSE_MS,
   };
   return Object.keys(rules).filter((rule) => rules[rule] === true);
 }

@@ -121,14 +121,12 @@ export function mayConfuseHours(
   readMs: number,
   forMs = reconcileIntervalMs + 4 * intervalMs,
 ): boolean {
+  const isHonoured = conventions.designator === 'honoured' && requestTimes !== 'local';
+  if (isHonoured || requestTimes === 'utc') {
+    return false;
+  }
   const repeated = repeatedTimes(dayMs, timezone);
-  return (
-    requestTimes !== 'utc' &&
-    (conventions.designator !== 'honoured' || requestTimes === 'local') &&
-    repeated !== undefined &&
-    readMs > repeated.startMs &&
-    readMs < repeated.endMs + forMs
-  );
+  return repeated !== undefined && readMs > repeated.startMs && readMs < repeated.endMs + forMs;
 }
 
 /** The local times that occur twice within a time after an instant, by default a day, if clocks are set back. */

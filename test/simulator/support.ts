@@ -13,18 +13,15 @@ export const NOW_MS = Date.parse('2026-03-18T15:00:00Z');
 export const PEOPLE = '/v1/peoplecount';
 export const LOGIN = '/v1/login';
 
-export interface Row {
+interface Row {
   readonly key: string | number;
   readonly in: number;
   readonly out: number;
-  readonly value: number;
 }
 
-interface Response<Item = Row> {
-  readonly metadata: {
-    readonly aggregation?: string;
-  };
-  readonly result: readonly Item[];
+interface Response {
+  readonly metadata: { readonly aggregation?: string };
+  readonly result: readonly Row[];
 }
 
 export type Small = ReturnType<typeof small>;
@@ -47,12 +44,12 @@ export function small(
     const headers = { authorization: bearer(service) };
     return service.handle({ method: 'GET', path, query, headers });
   }
-  function ask<Item = Row>(path: string, query?: Record<string, string>): Response<Item> {
+  function ask(path: string, query?: Record<string, string>): Response {
     const { status, body } = request(path, query);
     if (status !== 200) {
       throw new Error(`${status} ${body}`);
     }
-    return JSON.parse(body) as Response<Item>;
+    return JSON.parse(body) as Response;
   }
   return { service, clock, request, ask };
 }

@@ -3,7 +3,7 @@ import type { AggregatedResponse, KeyTimes, WindowQuery } from '../../src/base/m
 import type { Conventions, KeyZone, MinuteKey } from '../../src/simulator/conventions.ts';
 import type { Library } from '../../src/simulator/libraries.ts';
 import { small } from '../simulator/support.ts';
-import type { Row, Small } from '../simulator/support.ts';
+import type { Small } from '../simulator/support.ts';
 import { NOW_MS } from './owner.ts';
 
 /** Forms of minute keys, by name, and the `service.key_times` that fits. */
@@ -71,7 +71,7 @@ export class SimulatedPeople {
     const { clock, ask } = this.#simulated;
     clock.aheadMs = nowMs - NOW_MS;
     const query = { aggregation, from, ...(to !== undefined && { to }) };
-    const { metadata, result } = ask<Row>('/v1/peoplecount', query);
+    const { metadata, result } = ask('/v1/peoplecount', query);
     const rows = result.map((row) => ({ key: row.key, counts: [row.in, row.out] }));
     return { aggregation: metadata.aggregation ?? '', rows };
   }
