@@ -85,11 +85,7 @@ export async function causeIncident(
 }
 
 async function failFor(run: Run, plan: FaultPlan, maxMs: number): Promise<void> {
-  const { faultRate, faultKinds } = run.environment;
   run.faults.set(plan);
   await run.clock.advance(run.random.next() * maxMs);
-  run.faults.clear();
-  if (faultKinds.length > 0) {
-    run.faults.set({ rate: faultRate, kinds: faultKinds });
-  }
+  run.setFaults();
 }

@@ -175,6 +175,12 @@ export class Run {
     this.configure(({ name }) => (name === customer ? { timezone } : {}));
   }
 
+  /** Single requests fail as drawn. */
+  setFaults(): void {
+    const { faultRate, faultKinds } = this.environment;
+    this.faults.set({ rate: faultRate, kinds: faultKinds });
+  }
+
   configure(change: (customer: CustomerConfig) => Partial<CustomerConfig>): void {
     this.reload(this.config.customers.map((one) => ({ ...one, ...change(one) })));
   }
@@ -197,11 +203,8 @@ export class Run {
   }
 
   async #withFaults(endMs: number): Promise<void> {
-    const { faultRate, faultKinds, incidents, incidentsPerHour, scrapeIntervalMs } =
-      this.environment;
-    if (faultKinds.length > 0) {
-      this.faults.set({ rate: faultRate, kinds: faultKinds });
-    }
+    const { incidents, incidentsPerHour, scrapeIntervalMs } = this.environment;
+    this.setFaults();
     while (this.clock.nowMs() < endMs) {
       const nextMs = this.clock.nowMs() + scrapeIntervalMs * (0.9 + 0.2 * this.random.next());
       const incidentChance = incidentsPerHour * (scrapeIntervalMs / HOUR_MS);

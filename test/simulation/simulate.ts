@@ -15,8 +15,6 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '100' },
     /** Instead of a number of environments: starts new ones for this long. */
     minutes: { type: 'string' },
-    /** Instead of these: these seeds, separated by commas. */
-    list: { type: 'string' },
     /** The first seed. */
     seed: { type: 'string', default: '1' },
     /** Whether to take only environments that are polled by branch. */
@@ -41,7 +39,6 @@ type Finished = Pick<RunResult, 'violations' | 'customerDays' | 'polls' | 'fault
 };
 
 const started = performance.now();
-const list = values.list?.split(',').map(Number);
 const lines = existsSync(values.output) ? readFileSync(values.output, 'utf8').split('\n') : [];
 const finished = lines.filter(Boolean).map((line) => JSON.parse(line) as Finished);
 const known = new Set(finished.map(({ seed }) => seed));
@@ -59,7 +56,7 @@ async function runInThread(): Promise<void> {
     workerData: values.long ? 'long' : 'short',
   });
   while (!isDone()) {
-    const seed = list?.[begun] ?? drawSeed();
+    const seed = drawSeed();
     begun += 1;
     worker.postMessage(seed);
     const [result] = await once(worker, 'message').catch((cause: unknown) => {
@@ -78,8 +75,8 @@ function drawSeed(): number {
 }
 
 function isDone(): boolean {
-  return values.minutes === undefined || list !== undefined
-    ? begun >= (list?.length ?? Number(values.seeds))
+  return values.minutes === undefined
+    ? begun >= Number(values.seeds)
     : performance.now() - started >= Number(values.minutes) * 60_000;
 }
 
