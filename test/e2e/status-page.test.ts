@@ -4,7 +4,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createWebServer } from '../../src/web/server.ts';
 import type { WebServer } from '../../src/web/server.ts';
-import { manyCustomers, statusOf, webOptions } from '../web/fixtures.ts';
+import { customer, numbered, statusOf, webOptions, withBranches } from '../web/fixtures.ts';
 import { startDemo } from './support/demo.ts';
 import { debianProgram, eventually } from './support/processes.ts';
 
@@ -52,7 +52,7 @@ test('the page of the demo shows every customer, without a problem or a request 
 test.each([320, 1_280])(
   'on %i pixels the page is as wide as the window, and names stay when the table scrolls',
   async (width) => {
-    const status = statusOf(manyCustomers(40));
+    const status = statusOf([customer(withBranches({}, {}, {})), ...numbered(39)]);
     const server: WebServer = createWebServer(webOptions({ status: () => status }));
     onTestFinished(() => server.stop());
     const page = await browser.newPage({ viewport: { width, height: 800 } });

@@ -2,7 +2,6 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/log.ts';
-import { NO_ESTIMATE } from '../../src/counting/customer-metrics.ts';
 import type {
   BranchMetrics,
   CustomerMetrics,
@@ -43,29 +42,9 @@ export function statusOf(customers: readonly CustomerStatus[]): StatusData {
   return { nowMs: NOW_MS, customers, failedReload: undefined, stateFailure: undefined };
 }
 
-/** The 28 days were read, and nothing of them is on the page. */
-export const KNOWN_PAST = {
-  people: 0,
-  entries: 0,
-  exits: 0,
-  entriesLastHour: 0,
-  entriesToday: undefined,
-  inside: 0,
-  openSinceLastSeenMs: undefined,
-};
-
-const USUAL_SERIES = seriesOf([0, 0, 7, 31, 42]);
-
 export function customer(changes: CustomerChanges = {}): CustomerStatus {
-  const { series, ...metrics } = { series: USUAL_SERIES, ...changes };
-  const values = riverside({
-    counters: { ...peopleToday(1_321, 279), logins: { total: 1, excess: 0, today: 55 } },
-    estimate: NO_ESTIMATE,
-    usual: KNOWN_PAST,
-    inside: 'occupancy' in metrics ? metrics.occupancy : 42,
-    streams: { people: stream() },
-    ...metrics,
-  });
+  const { series, ...metrics } = { series: seriesOf([0, 0, 7, 31, 42]), ...polled(), ...changes };
+  const values = riverside(metrics);
   const { problems, branches = [] } = values;
   return {
     customer: values.customer,
@@ -73,8 +52,12 @@ export function customer(changes: CustomerChanges = {}): CustomerStatus {
     problemsAt: () => inOrder([...problems, ...branches.flatMap((one) => one.problems)]),
     metricsAt: () => values,
     occupancySeriesAt: () => series,
-    branchNames: new Map(values.branches?.map(({ key, name = key }) => [key, name])),
+    branchNames: new Map(branches.map(({ key, name = key }) => [key, name])),
   };
+}
+
+export function numbered(count: number): readonly CustomerStatus[] {
+  return Array.from({ length: count }, (_, i) => customer({ customer: `library-${i}` }));
 }
 
 /** Returns the problem of a building or customer for so many hours. */
@@ -84,12 +67,9 @@ export function problem(kind: ProblemKind, hours: number, missed?: number) {
   return { problems: [one], isTrusted: PROBLEMS[kind].trusted };
 }
 
-function stream(changes: Partial<StreamMetrics> = {}): StreamMetrics {
-  return streamMetrics({ up: true, lastSuccessMs: NOW_MS - 12_000, polls: 100, ...changes });
-}
-
-export function polled(changes: Partial<StreamMetrics>): CustomerChanges {
-  return { streams: { people: stream(changes) } };
+/** A customer whose people are polled. */
+export function polled(changes: Partial<StreamMetrics> = {}): CustomerChanges {
+  return { streams: { people: streamMetrics({ ...riverside().streams.people, ...changes }) } };
 }
 
 /** Returns a series that starts at 04:00 in Copenhagen. */
@@ -99,54 +79,20 @@ function seriesOf(inside: readonly number[]): OccupancySeries {
   return { day, stepMs: 15 * MINUTE_MS, inside, atMs: NOW_MS - 12_000 };
 }
 
-function peopleToday(entered: number, exited: number) {
-  return {
-    people_entered: { total: 9, excess: 0, today: entered },
-    people_exited: { total: 9, excess: 0, today: exited },
-  };
-}
-
 /** A customer that is polled by branch, with the changes of each branch. */
 export function withBranches(...changes: readonly Partial<BranchMetrics>[]): CustomerChanges {
-  const branches = changes.map((each, i) => ({
-    key: String(101 + i),
-    capacity: 80,
-    open: true,
-    staffed: undefined,
-    occupancy: 12,
-    inside: 'occupancy' in each ? each.occupancy : 12,
-    enteredHour: 7,
-    problems: [],
-    isTrusted: true,
-    missed: 0,
-    estimate: NO_ESTIMATE,
-    usual: KNOWN_PAST,
-    counters: peopleToday(321, 309),
-    lastSeenMs: NOW_MS - 300_000,
-    ...each,
-  }));
-  return { branches, breakdowns: { branch: { keys: [], droppedKeys: 0 } } };
-}
-
-export function numberedBranches(count: number): CustomerChanges {
-  return withBranches(...Array.from({ length: count }, (_, i) => ({ name: `branch-${i}` })));
+  const common = { ...riverside(), capacity: 80, lastSeenMs: NOW_MS - 300_000 };
+  return { branches: changes.map((each, i) => ({ ...common, key: String(101 + i), ...each })) };
 }
 
 export const UNKNOWN: CustomerChanges = {
   open: undefined,
-  capacity: undefined,
   occupancy: undefined,
-  credentialsValid: undefined,
+  inside: undefined,
+  usual: undefined,
   counters: {},
   streams: { people: streamMetrics({}) },
   series: undefined,
 };
 
-export const CLOSED: CustomerChanges = { open: false, occupancy: 0, series: seriesOf([0, 0]) };
-
-/** Customers of which every tenth has three branches. */
-export function manyCustomers(count: number): readonly CustomerStatus[] {
-  return Array.from({ length: count }, (_, i) =>
-    customer({ ...(i % 10 === 0 && numberedBranches(3)), customer: `riverside-${i}` }),
-  );
-}
+export const CLOSED: CustomerChanges = { open: false, inside: 0, series: seriesOf([0, 0]) };

@@ -1,11 +1,10 @@
 /** The paths of the web server and their responses, service discovery, and the address that it listens on. */
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { UsageError } from '../../src/base/errors.ts';
+import { silentLogger } from '../../src/base/log.ts';
 import type { Logger } from '../../src/base/log.ts';
 import { parseListenAddress } from '../../src/base/listen.ts';
-import { createWebServer } from '../../src/web/server.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
-import { webOptions } from './fixtures.ts';
 import { ask, urlOf } from './protected.ts';
 
 const PROMETHEUS_3 =
@@ -54,7 +53,7 @@ describe('/metrics', () => {
   });
 
   test('that fails is a 500 without details, which are in the log', async () => {
-    const log = { ...webOptions().log, error: vi.fn<Logger['error']>() };
+    const log = { ...silentLogger, error: vi.fn<Logger['error']>() };
     const url = await urlOf({ log, exposition: () => Promise.reject(new Error('a detail')) });
     const { status, body } = await ask(url, '/metrics?token=abc');
     expect([status, body]).toEqual([500, expect.stringContaining('A bug report needs')]);
@@ -113,19 +112,20 @@ describe('the listen address', () => {
     expect(parseListenAddress(text)).toEqual({ host, port });
   });
 
-  test.each(['10096', ':65536', '[x]:1', 'http://x:1'])('%j is a usage error', (listenAddress) => {
-    expect(() => createWebServer(webOptions({ listenAddress }))).toThrow(
-      new UsageError(
-        `expected a listen address such as 127.0.0.1:10096, [::1]:10096 or :10096, got ${JSON.stringify(listenAddress)}`,
-      ),
-    );
-  });
+  test.each(['10096', ':65536', '[x]:1', 'http://x:1'])(
+    '%j is a usage error',
+    async (listenAddress) => {
+      await expect(urlOf({ listenAddress })).rejects.toThrow(
+        new UsageError(
+          `expected a listen address such as 127.0.0.1:10096, [::1]:10096 or :10096, got ${JSON.stringify(listenAddress)}`,
+        ),
+      );
+    },
+  );
 
   test('in use is an error with the flag to change', async () => {
     const { host } = new URL(await urlOf());
-    const server = createWebServer(webOptions({ listenAddress: host }));
-    onTestFinished(() => server.stop());
-    await expect(server.start()).rejects.toThrow(
+    await expect(urlOf({ listenAddress: host })).rejects.toThrow(
       /^cannot listen on .*EADDRINUSE.*; set --web.listen-address$/,
     );
   });
