@@ -56,9 +56,9 @@ test('has the estimate, learned from the month before, and none with estimate: f
   for (const name of ['occupancy_estimate_lower_people', 'people_entered_usual_hour']) {
     expect(seriesOf(text, `library_${name}`)).toHaveLength(193);
   }
-  fixture.configure({ estimate: false });
-  await fixture.run([...flags, `--output=${fixture.folder}/raw`]);
-  const raw = fixture.month('2026-11', `${fixture.folder}/raw`);
+  fixture.config({ customer: { estimate: false } });
+  await fixture.run([...flags, `--output=${fixture.workspace.folder}/raw`]);
+  const raw = fixture.month('2026-11', `${fixture.workspace.folder}/raw`);
   expect(raw).toContain('library_people_entered_usual_hour{');
   expect(raw).not.toMatch(/library_(occupancy_estim|door)/);
 });
@@ -68,10 +68,9 @@ test('has the gauges of branches by quarter-hour, and their counters by day', as
     { id: 101, name: 'Main Library' },
     { id: 102, name: 'North', weight: 0.5 },
   ];
-  await using fixture = await startBackfill({
-    libraries: { lone: { branches, visitsPerDay: 300 } },
-  });
-  fixture.configure({ breakdowns: ['branch'], branches: { 102: { name: 'North', capacity: 30 } } });
+  await using fixture = await startBackfill({ lone: { library: { branches, visitsPerDay: 300 } } });
+  const north = { name: 'North', capacity: 30 };
+  fixture.config({ customer: { breakdowns: ['branch'], branches: { 102: north } } });
   const flags = ['--from=2026-11-03T04:00', '--to=2026-11-03T20:00'];
   expect((await fixture.run(flags)).status).toBe(0);
   const text = fixture.month('2026-11');
@@ -109,7 +108,7 @@ test('has the gauges of branches by quarter-hour, and their counters by day', as
 
 test('stopped by SIGTERM, it keeps finished months and continues after them', async () => {
   await using fixture = await startBackfill();
-  await fixture.run([...RANGE, `--output=${fixture.folder}/whole`]);
+  await fixture.run([...RANGE, `--output=${fixture.workspace.folder}/whole`]);
   const terminal = new Terminal();
   fixture.onRequest = (request) => {
     if (request.startsWith('/v1/login 2026-11-01')) {
@@ -124,14 +123,13 @@ test('stopped by SIGTERM, it keeps finished months and continues after them', as
   expect((await fixture.run(RANGE)).status).toBe(0);
   expect(fixture.requests.join()).not.toContain(' 2026-10-01');
   for (const month of ['2026-10', '2026-11']) {
-    expect(fixture.month(month)).toBe(fixture.month(month, `${fixture.folder}/whole`));
+    expect(fixture.month(month)).toBe(fixture.month(month, `${fixture.workspace.folder}/whole`));
   }
 });
 
 test('names the customers that failed; once they are repaired, all are in one file, each with its own period', async () => {
-  await using fixture = await startBackfill({
-    libraries: { north: {}, south: { timezone: 'Pacific/Auckland' } },
-  });
+  const south = { library: { timezone: 'Pacific/Auckland' } };
+  await using fixture = await startBackfill({ north: {}, south });
   fixture.service.revoke('south');
   const failed = await fixture.run(RANGE);
   expect(failed.status).toBe(1);
@@ -147,11 +145,8 @@ test('names the customers that failed; once they are repaired, all are in one fi
 });
 
 test('uses the minutes if day lags, without a file for a month and a series of a stream without data', async () => {
-  await using fixture = await startBackfill({
-    conventions: { dayFreshness: 'nightly' },
-    libraries: { lone: { loginShare: 0 } },
-    pastDays: 5,
-  });
+  const lone = { conventions: { dayFreshness: 'nightly' }, library: { loginShare: 0 } } as const;
+  await using fixture = await startBackfill({ lone }, 5);
   const { out } = await fixture.run(['--from=2026-10-29T04:00', '--to=2026-11-06T15:00']);
   expect(out).toMatch(/^2026-11 +lone .* -\d+,-\d+/m);
   expect(fixture.files()).toEqual(['2026-11.om']);
@@ -174,7 +169,7 @@ test('a full disk is an error, not the end of a file', async () => {
 
 test('rejects a --to in the future or before --from and an --output that is a file, and does not touch what another backfill writes', async () => {
   await using fixture = await startBackfill();
-  const file = join(fixture.folder, 'file');
+  const file = join(fixture.workspace.folder, 'file');
   writeFileSync(file, 'mine');
   for (const [flags, message] of [
     [['--from=2026-11-03', '--to=2999-01-01'], '--to must not be in the future'],

@@ -35,8 +35,6 @@ async function connect(config: string) {
 
 test('good files are reported with warnings, bad ones with all problems, without a request', async () => {
   await using environment = await startEnvironment({ riverside: {}, hilltop: {} });
-  const requests: string[] = [];
-  environment.onRequest = (request) => void requests.push(request);
   const { workspace } = environment;
   const hash = `$2y$10$${'x'.repeat(53)}`;
   const web = workspace.write('web.yaml', `basic_auth_users: { prometheus: ${hash} }\n`);
@@ -54,7 +52,7 @@ test('good files are reported with warnings, bad ones with all problems, without
   expect(problems.status).toBe(2);
   expect(problems.out).toMatch(/^\S*bad\.yaml:1:\d+: service\.base_url: /m);
   expect(problems.out).toMatch(/^\S*web\.yaml:1:\d+: .*unknown key/m);
-  expect(requests).toEqual([]);
+  expect(environment.requests).toEqual([]);
 });
 
 test('--rules says whether installed rules are of this version', async () => {

@@ -32,12 +32,19 @@ interface Settings extends Pick<FileSettings, 'service' | 'polling'> {
   readonly customer?: object;
 }
 
+interface Past {
+  readonly clock?: Pick<Clock, 'nowMs'>;
+  readonly historyMs?: number;
+  /** Of all customers. */
+  readonly library?: Partial<Library>;
+}
+
 export type Environment = Awaited<ReturnType<typeof startEnvironment>>;
 
 export async function startEnvironment(
   sorts: Readonly<Record<string, Sort>>,
   ofService: Partial<Conventions> = {},
-  past: { readonly clock?: Pick<Clock, 'nowMs'>; readonly historyMs?: number } = {},
+  { library: common, ...past }: Past = {},
 ) {
   const workspace = new Workspace();
   const conventions = { ...plainConventions, ...ofService };
@@ -46,12 +53,15 @@ export async function startEnvironment(
     clock: systemClock,
     ...past,
     conventions,
-    customers: Object.entries(sorts).map(([name, sort], i) => ({
-      library: drawLibrary(1, i + 1, { name, timezone: ZONE, visitsPerDay: 0, ...sort.library }),
-      clientId: `${name}-api`,
-      clientSecret: SECRET,
-      conventions: { ...conventions, ...sort.conventions },
-    })),
+    customers: Object.entries(sorts).map(([name, { library, conventions: own }], i) => {
+      const drawn = { name, timezone: ZONE, visitsPerDay: 0, ...common, ...library };
+      return {
+        library: drawLibrary(1, i + 1, drawn),
+        clientId: `${name}-api`,
+        clientSecret: SECRET,
+        conventions: { ...conventions, ...own },
+      };
+    }),
   });
   for (const [name, { visitsAgo = [] }] of Object.entries(sorts)) {
     visitsAgo.forEach((minutes, i) => {
@@ -68,7 +78,9 @@ export async function startEnvironment(
     service,
     faults,
     workspace,
-    /** Called before the response to a data request, with its endpoint, `from` and `to`. */
+    /** Data requests: endpoint, `from` and `to`. */
+    requests: [] as string[],
+    /** Called before the response to each. */
     onRequest(_request: string): void {},
     /** The flag that names a configuration of all customers. */
     config(settings?: Settings): string {
@@ -86,7 +98,9 @@ export async function startEnvironment(
       handle(request) {
         const { path, query } = request;
         if (path.startsWith('/v1/') && query instanceof URLSearchParams) {
-          environment.onRequest(`${path} ${query.get('from') ?? ''} ${query.get('to') ?? ''}`);
+          const asked = `${path} ${query.get('from') ?? ''} ${query.get('to') ?? ''}`;
+          environment.requests.push(asked);
+          environment.onRequest(asked);
         }
         return service.handle(request);
       },

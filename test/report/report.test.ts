@@ -5,6 +5,7 @@ import { Calendar } from '../../src/counting/calendar/calendar.ts';
 import type { Span } from '../../src/counting/calendar/calendar.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import { sensorSetting } from '../../src/simulator/libraries.ts';
+import type { Totals } from '../../src/simulator/ground-truth.ts';
 import type { Device, Library } from '../../src/simulator/libraries.ts';
 import { startEnvironment } from '../cli/simulated-environment.ts';
 import type { Environment } from '../cli/simulated-environment.ts';
@@ -55,9 +56,7 @@ beforeAll(async () => {
     {
       // Minutes are forced into days above 1,000 rows, and windows include the minute at their ends.
       forced: {
-        library: LIBRARY,
         conventions: {
-          ...LATE,
           forced: { above: 'rows', limit: 1_000 },
           fromEdge: 'inclusive',
           toEdge: 'inclusive',
@@ -66,9 +65,7 @@ beforeAll(async () => {
       },
       // `day` and `quarter` are made at night, and keys do not say the time.
       nightly: {
-        library: LIBRARY,
         conventions: {
-          ...LATE,
           dayFreshness: 'nightly',
           quarterFreshness: 'nightly',
           window: 'whole buckets',
@@ -76,8 +73,8 @@ beforeAll(async () => {
         },
       },
     },
-    {},
-    { clock: { nowMs: () => NOW_MS }, historyMs: 100 * DAY_MS },
+    LATE,
+    { clock: { nowMs: () => NOW_MS }, historyMs: 100 * DAY_MS, library: LIBRARY },
   );
   for (const { library } of environment.service.customers) {
     const atMs = startOf('2025-01-06') + 7 * HOUR_MS;
@@ -122,11 +119,11 @@ function spanOf({ period_start: start, period_end: end }: Row): Span {
   return { startMs, endMs };
 }
 
-/** What the service counted for a row, in all of its time or in a part of it. */
+/** What the service counted for a row, in all of its time or in a part of it. A branch or device has no logins. */
 function countedFor(row: Row, { startMs, endMs }: Span = spanOf(row)) {
   const customer = String(row['customer']);
   const by = (['branch', 'device'] as const).find((each) => typeof row[each] === 'string');
-  const [since, after] = [startMs, endMs].map((fromMs) =>
+  const [since, after] = [startMs, endMs].map((fromMs): Partial<Totals> | undefined =>
     by === undefined
       ? environment.service.served(customer, fromMs)
       : environment.service.breakdownTotals(customer, by, fromMs).get(Number(row[by])),
@@ -134,15 +131,8 @@ function countedFor(row: Row, { startMs, endMs }: Span = spanOf(row)) {
   return {
     entered: (since?.entered ?? 0) - (after?.entered ?? 0),
     exited: (since?.exited ?? 0) - (after?.exited ?? 0),
+    logins: by === undefined ? (since?.logins ?? 0) - (after?.logins ?? 0) : null,
   };
-}
-
-function loginsFor(row: Row): number {
-  const { startMs, endMs } = spanOf(row);
-  const [since, after] = [startMs, endMs].map((fromMs) =>
-    environment.service.served(String(row['customer']), fromMs),
-  );
-  return (since?.logins ?? 0) - (after?.logins ?? 0);
 }
 
 function daysOf(row: Row): number {
@@ -156,18 +146,16 @@ test.each(['forced', 'nightly'])(
     const found = await rows(...QUARTER, `--customer=${customer}`, '--visits=mean');
     expect(found.map((row) => row['period_start'])).toEqual(MONTHS);
     for (const row of found) {
-      const { entered, exited } = countedFor(row);
+      const counted = countedFor(row);
       expect(row).toMatchObject({
         customer,
-        entered,
-        exited,
-        visits: (entered + exited) / 2,
-        logins: loginsFor(row),
+        ...counted,
+        visits: (counted.entered + counted.exited) / 2,
         days_open: daysOf(row),
         days_without_counts: 0,
         note: '',
       });
-      expect(entered).toBeGreaterThan(1_000);
+      expect(counted.entered).toBeGreaterThan(1_000);
     }
   },
 );
@@ -181,7 +169,7 @@ test('the months of branches are the ground truth', async () => {
   for (const row of found.slice(-MONTHS.length)) {
     expect(row).toMatchObject({
       entered: null,
-      logins: loginsFor(row),
+      logins: countedFor(row).logins,
       days_open: null,
       note: 'of all branches: the service has no logins by branch',
     });
@@ -193,7 +181,6 @@ test('the months of branches are the ground truth', async () => {
     expect(row).toMatchObject({
       branch_name: isEast ? 'East' : row['branch'],
       ...countedFor(row),
-      logins: null,
       days_open: daysOf(row),
       days_without_counts: dates.length,
       dates_without_counts: dates,
