@@ -14,13 +14,13 @@ import { configWith, folderOf, load, problemsOf } from './folder.ts';
 
 const exec = promisify(execFile);
 const { cert: CA } = await makeAuthority();
-const WITH_SECRET_FILE = configWith({}).replace(
+const WITH_SECRET_FILE = configWith().replace(
   'client_secret: hunter2hunter2',
   'client_secret_file: secrets/riverside',
 );
 
 test.each([
-  ['UTF-16', Buffer.from(`\uFEFF${configWith({})}`, 'utf16le'), 'is not text in UTF-8'],
+  ['UTF-16', Buffer.from(`\uFEFF${configWith()}`, 'utf16le'), 'is not text in UTF-8'],
   ['Latin-1', Buffer.from('branches: { 1: Nørrebro }', 'latin1'), 'is not text in UTF-8'],
   ['5 MiB', Buffer.alloc(5 * 1_048_576), 'is larger than 4096 KiB'],
   ['nothing', undefined, 'does not exist'],
@@ -99,8 +99,8 @@ test.each([
   ['"hunter2" #hunter3', undefined],
   ['" hunter2"', 'begins with a blank, which is probably no part of it'],
 ])('of client_secret: %s the warning is %s', async (secret, words) => {
-  const text = configWith({}).replace('hunter2hunter2', secret);
-  const { warnings } = await load({ 'config.yaml': text });
+  const text = configWith().replace('hunter2hunter2', secret);
+  const { warnings } = await load(text);
   const places = warnings.map((warning) => /config\.yaml:(.*)/.exec(warning)?.[1]);
   const at = '7:20: customers[0].client_secret: the secret';
   expect(places).toEqual(words === undefined ? [] : [`${at} ${words}`]);
@@ -162,9 +162,9 @@ test('the digest changes with each file that is read, and with no other', async 
 const SECRET = 'hunter2hunter2';
 
 test.each([
-  [configWith({}), 0o644, ['7:20: customers[0].client_secret']],
-  [configWith({}), 0o640, []],
-  [configWith({}).replace(SECRET, '${SECRET}'), 0o644, []],
+  [configWith(), 0o644, ['7:20: customers[0].client_secret']],
+  [configWith(), 0o640, []],
+  [configWith().replace(SECRET, '${SECRET}'), 0o644, []],
   [configWith({ service: 'proxy_url: http://a:b@proxy' }), 0o644, ['4:14: service.proxy_url']],
   [WITH_SECRET_FILE, 0o644, ['7:25: customers[0].client_secret_file']],
 ])('%j with the mode %o has the warnings %j', async (text, mode, places) => {
@@ -179,13 +179,11 @@ test('customer_files must be found, after a search of at most 100,000 files', as
     return configWith({ more: `customer_files: ["${pattern}"]` });
   }
   const place = 'config.yaml:9:18: customer_files[0]: expected 1 to 100000 files';
-  expect(await problemsOf({ 'config.yaml': config('none/*.yaml') })).toContain(
-    `${place}, got none`,
-  );
+  expect(await problemsOf(config('none/*.yaml'))).toContain(`${place}, got none`);
   const patterns = Array<string>(100).fill('many/**/0').join('", "');
   const folder = await folderOf({ 'config.yaml': config(patterns), 'many/0': '[]' });
   // A pattern may be absolute.
-  expect(await problemsOf({ 'config.yaml': config(`${folder}/many/*`) })).toBe('no problem');
+  expect(await problemsOf(config(`${folder}/many/*`))).toBe('no problem');
   await Promise.all(
     Array.from({ length: 1_001 }, (_, i) => symlink('0', join(folder, 'many', `x${i}`))),
   );

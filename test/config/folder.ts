@@ -7,7 +7,8 @@ import { ConfigError } from '../../src/base/errors.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
 
-export type Files = Readonly<Record<string, string | Uint8Array>>;
+/** By name; a text alone is config.yaml. */
+export type Files = string | Readonly<Record<string, string | Uint8Array>>;
 type Modes = Readonly<Record<string, number>>;
 export type Env = Readonly<Record<string, string | undefined>>;
 
@@ -15,7 +16,8 @@ export type Env = Readonly<Record<string, string | undefined>>;
 export async function folderOf(files: Files, modes: Modes = {}): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'config-test-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  for (const [name, content] of Object.entries(files)) {
+  const named = typeof files === 'string' ? { 'config.yaml': files } : files;
+  for (const [name, content] of Object.entries(named)) {
     await mkdir(dirname(join(folder, name)), { recursive: true });
     await writeFile(join(folder, name), content);
     await chmod(join(folder, name), modes[name] ?? 0o600);
@@ -45,30 +47,21 @@ export async function problemsIn(loading: Promise<unknown>): Promise<string> {
   }
 }
 
-/** A small good configuration; a part of it can be exchanged. */
-export function configWith(parts: {
-  readonly service?: string;
-  readonly polling?: string;
-  readonly customer?: string;
-  readonly more?: string;
-}): string {
-  return [
-    'service:',
-    '  base_url: https://statistics.example.org',
-    '  auth_url: https://identity.example.org',
-    ...indented(parts.service, '  '),
-    ...(parts.polling === undefined ? [] : ['polling:', ...indented(parts.polling, '  ')]),
-    'customers:',
-    '  - name: riverside',
-    '    client_id: riverside-api',
-    '    client_secret: hunter2hunter2',
-    '    timezone: Europe/Copenhagen',
-    ...indented(parts.customer, '    '),
-    ...indented(parts.more, ''),
-    '',
-  ].join('\n');
+type Parts = Readonly<Partial<Record<'service' | 'polling' | 'customer' | 'more', string>>>;
+
+/** A small good configuration, with more lines in a part of it. */
+export function configWith({ service = '', polling = '', customer = '', more = '' }: Parts = {}) {
+  return `service:
+  base_url: https://statistics.example.org
+  auth_url: https://identity.example.org
+${indented(service, '  ')}${polling && 'polling:\n'}${indented(polling, '  ')}customers:
+  - name: riverside
+    client_id: riverside-api
+    client_secret: hunter2hunter2
+    timezone: Europe/Copenhagen
+${indented(customer, '    ')}${indented(more, '')}`;
 }
 
-function indented(text: string | undefined, indent: string): string[] {
-  return text === undefined ? [] : text.split('\n').map((line) => indent + line);
+function indented(text: string, indent: string): string {
+  return text && `${text.replaceAll(/^/gm, indent)}\n`;
 }

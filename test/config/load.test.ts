@@ -4,39 +4,6 @@ import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load.ts';
 import { configWith, folderOf, load } from './folder.ts';
 
-test('a minimal configuration has every default', async () => {
-  const { config, warnings } = await load({ 'config.yaml': configWith({}) });
-  expect(warnings).toEqual([]);
-  expect(config.service).toMatchObject({
-    scope: 'ServiceAPI',
-    timeoutMs: 10_000,
-    maxConcurrency: 32,
-    maxRequestsPerSecond: 50,
-    requestTimes: 'offset',
-    keyTimes: 'local',
-  });
-  expect(config.polling).toEqual({
-    intervalMs: 60_000,
-    reconcileIntervalMs: 3_600_000,
-    breakdownIntervalMs: 300_000,
-  });
-  expect(config.customers).toMatchObject([
-    {
-      name: 'riverside',
-      clientId: 'riverside-api',
-      timezone: 'Europe/Copenhagen',
-      dayStartsAt: { hour: 4, minute: 0 },
-      estimate: true,
-      labels: {},
-      streams: ['people', 'logins'],
-      breakdowns: [],
-      branches: {},
-    },
-  ]);
-  expect(config.customers[0]?.clientSecret.secret.reveal()).toBe('hunter2hunter2');
-  expect(config.customers[0]?.clientSecret.path).toBeUndefined();
-});
-
 test('is shown with defaults, and without what is secret, may be, or is from the environment', async () => {
   const { shown } = await load(
     {
@@ -77,8 +44,8 @@ customers:
 });
 
 test('values are normalized, and quotes make no difference', async () => {
-  const { config } = await load({
-    'config.yaml': configWith({
+  const { config } = await load(
+    configWith({
       service:
         'timeout: 5m\nmax_requests_per_second: .5e0\nmax_concurrency: 08\nproxy_url: http://proxy.example.org:3128/',
       customer: [
@@ -93,7 +60,7 @@ test('values are normalized, and quotes make no difference', async () => {
       ].join('\n'),
       more: 'polling:\ndefaults:',
     }).replace('statistics.example.org', 'statistics.example.org/library//'),
-  });
+  );
   // All keys of this section are commented out.
   expect(config.polling.intervalMs).toBe(60_000);
   expect(config.service).toMatchObject({
@@ -119,8 +86,8 @@ test('values are normalized, and quotes make no difference', async () => {
 });
 
 test('a branch has what its customer has, but for what it says, its name and its capacity', async () => {
-  const { config } = await load({
-    'config.yaml': configWith({
+  const { config } = await load(
+    configWith({
       customer: [
         'opening_hours: "Mo-Fr 08:00-20:00; PH off"',
         'staffed_hours: "Mo-Fr 10:00-18:00"',
@@ -131,7 +98,7 @@ test('a branch has what its customer has, but for what it says, its name and its
         '  102: { opening_hours: "PH off", holidays: se, capacity: "80", estimate: "false" }',
       ].join('\n'),
     }),
-  });
+  );
   const own = {
     openingHours: 'Mo-Fr 08:00-20:00; PH off',
     staffedHours: 'Mo-Fr 10:00-18:00',
@@ -148,8 +115,8 @@ test('a branch has what its customer has, but for what it says, its name and its
 });
 
 test('a comment in opening hours is a warning that names staffed_hours', async () => {
-  const { warnings } = await load({
-    'config.yaml': configWith({
+  const { warnings } = await load(
+    configWith({
       customer: [
         'opening_hours: \'Mo-Fr 08:00-10:00 "self-service", Mo-Fr 10:00-18:00\'',
         'staffed_hours: \'Mo-Fr 10:00-18:00 "two people"\'',
@@ -157,7 +124,7 @@ test('a comment in opening hours is a warning that names staffed_hours', async (
         'branches: { 101: { opening_hours: \'24/7 "with staff"\' } }',
       ].join('\n'),
     }),
-  });
+  );
   expect(warnings).toEqual([
     expect.stringMatching(
       /:9:20: customers\[0\]\.opening_hours: the comment is ignored; write hours with staff as staffed_hours \(and 1 more of these\)\n/,
@@ -172,7 +139,7 @@ test('two customers with one client id are a warning that names both', async () 
     '  - { name: "${NAME}", client_id: " ${ID}", client_secret: hunter3hunter3, timezone: UTC }',
   ];
   const env = { NAME: 'hunter5', ID: 'riverside-api' };
-  const { warnings } = await load({ 'config.yaml': configWith({ more: more.join('\n') }) }, env);
+  const { warnings } = await load(configWith({ more: more.join('\n') }), env);
   expect(warnings.map((warning) => warning.replace(/^.*yaml:/, ''))).toEqual([
     '10:34: customers[2].client_id: hillside has the client_id of riverside, so both count the same people',
     '11:35: customers[3].client_id: this customer has the client_id of riverside, so both count the same people',
@@ -182,9 +149,7 @@ test('two customers with one client id are a warning that names both', async () 
 test('defaults apply to customers without a value', async () => {
   const customer = '  - { name: hillside, client_id: h, client_secret: hunter3hunter3 }';
   const defaults = 'defaults: { timezone: Europe/London, day_starts_at: "03:00", estimate: false }';
-  const { config } = await load({
-    'config.yaml': configWith({ more: `${customer}\n${defaults}` }),
-  });
+  const { config } = await load(configWith({ more: `${customer}\n${defaults}` }));
   expect(config.customers).toMatchObject([
     { timezone: 'Europe/Copenhagen', dayStartsAt: { hour: 3, minute: 0 }, estimate: false },
     { timezone: 'Europe/London', dayStartsAt: { hour: 3, minute: 0 }, estimate: false },
@@ -219,7 +184,7 @@ test('anchors, a byte-order mark and CRLF are understood, and text is as it is w
     customer: 'labels: &north { region: 0123 }',
     more: others.join('\n'),
   });
-  const { config } = await load({ 'config.yaml': `\uFEFF${text.replaceAll('\n', '\r\n')}` });
+  const { config } = await load(`\uFEFF${text.replaceAll('\n', '\r\n')}`);
   const customer = config.customers.at(-1);
   expect(customer).toMatchObject({ name: 'b100', clientId: '007', labels: { region: '0123' } });
   expect(customer?.clientSecret.secret.reveal()).toBe('1e3');
@@ -232,7 +197,7 @@ test('environment variables take the type of their place, and are not expanded a
   }).replace('riverside-api', '${CAP}');
   const env = { YES: 'true', PER: '7.5', CAP: '250', NESTED: '${CAP}' };
   const insecure = text.replaceAll('https:', 'http:');
-  const { config } = await load({ 'config.yaml': insecure }, env);
+  const { config } = await load(insecure, env);
   const baseUrl = 'http://statistics.example.org';
   expect(config.service).toMatchObject({ baseUrl, maxRequestsPerSecond: 7.5 });
   expect(config.customers).toMatchObject([
@@ -255,9 +220,7 @@ test.for([
     const customers = Array.from({ length: count }, (_, i) => {
       return { ...customer, name: `c${i}`, client_id: `c${i}` };
     });
-    const { config } = await load({
-      'config.yaml': JSON.stringify({ service, customers, polling }),
-    });
+    const { config } = await load(JSON.stringify({ service, customers, polling }));
     expect(config.service.maxRequestsPerSecond).toBe(limit);
   },
 );

@@ -129,7 +129,7 @@ test.each<[Part, string, readonly string[], readonly string[]]>([
 ])('the limits of %s: %s', async (part, key, valid, invalid) => {
   for (const value of [...valid, ...invalid]) {
     const file = fileWith(part, part in PLACES ? value : `${key}: ${value}`);
-    const output = await problemsOf({ 'config.yaml': file }, { A_B: 'c', ...ENVIRONMENT });
+    const output = await problemsOf(file, { A_B: 'c', ...ENVIRONMENT });
     const problem = expect.stringMatching(`^config.yaml:\\d+:\\d+: [^ ]*${key}: `) as string;
     expect([value, output]).toEqual([value, valid.includes(value) ? 'no problem' : problem]);
   }
@@ -166,15 +166,13 @@ test.each([
   'branches: { 101: { estimate: maybe } }',
   'colour: red',
 ])('%s hides no rule of other keys', async (wrong) => {
-  const output = await problemsOf({
-    'config.yaml': `service: { base_url: http://a.example, auth_url: x }
+  const output = await problemsOf(`service: { base_url: http://a.example, auth_url: x }
 polling: { interval: 2m, reconcile_interval: 1m, breakdown_interval: [x] }
 customers:
   - client_id: b
     opening_hours: PH off
     ${wrong}
-`,
-  });
+`);
   const places = output.match(/(?<=^config\.yaml:\d+:\d+: )[^:]+/gm);
   expect(places).toEqual(
     expect.arrayContaining([
@@ -193,7 +191,7 @@ customers:
 
 test('lines and columns count characters, with a byte-order mark and CRLF, too', async () => {
   const text = configWith({ customer: 'labels: { "🏛": x, "1": x }\ncapacity: many' });
-  const problems = await problemsOf({ 'config.yaml': `\uFEFF${text.replaceAll('\n', '\r\n')}` });
+  const problems = await problemsOf(`\uFEFF${text.replaceAll('\n', '\r\n')}`);
   expect(problems).toMatch(
     /^config\.yaml:9:15: .*\n.*:9:23: .*\n.*:10:15: .*\n {6}capacity: many\n {16}\^$/,
   );
@@ -207,10 +205,10 @@ test.each([
     `a: &a [1]\n${Array.from({ length: 30 }, (_, i) => `b${i}: &b${i} [*a, *a]`).join('\n')}`,
   ],
 ])('endless %s are a problem', async (_what, text) => {
-  expect(await problemsOf({ 'config.yaml': text })).toMatch(/^config\.yaml:\d+:\d+: /);
+  expect(await problemsOf(text)).toMatch(/^config\.yaml:\d+:\d+: /);
 });
 
 test('after 1000 problems, only their number is reported', async () => {
-  const problems = await problemsOf({ 'config.yaml': `customers: [${'1, '.repeat(5_000)}]` });
+  const problems = await problemsOf(`customers: [${'1, '.repeat(5_000)}]`);
   expect(problems.split('\n').at(-1)).toBe('and 4001 more problems');
 });

@@ -30,7 +30,7 @@ test.each([
   `client_secret: x\nservice2: { proxy_url: "http://u:${SECRET}@proxy" }`,
   `client_secret: x\n    timezone2: \${SECRET}\n    holidays: \${SECRET}\n    labels: { "\${SECRET}": x }`,
 ])('%j shows nothing of the secret', async (text) => {
-  const file = configWith({}).replace('client_secret: hunter2hunter2', text);
+  const file = configWith().replace('client_secret: hunter2hunter2', text);
   const problems = await problemsOf({ 'config.yaml': file, secret: SECRET }, { SECRET });
   expect(problems).toMatch(/^config\.yaml:\d+:\d+: .+: .+/);
   expect(problems).not.toMatch(LEAK);
