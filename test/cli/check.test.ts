@@ -191,19 +191,9 @@ const SET = 'riverside: error: service.';
 const NOBODY_CAME = 'warning: nobody came lately, so service.request_times was not tested';
 const AT_40_AND_90 = [40, 90];
 
-/** Zone and visits of a customer; what the service does; settings; the row of times and the findings. */
-type TimesCase = readonly [
-  where: string,
-  visitsAgo: readonly number[],
-  conventions: Partial<Conventions>,
-  settings: Parameters<Environment['config']>[0],
-  row: string,
-  /** How each finding begins. */
-  findings: readonly string[],
-];
-
+/** What the service does, settings, the row of times, and how each finding begins. */
 // prettier-ignore
-test.each<TimesCase>([
+test.each<[zone: string, visitsAgo: readonly number[], Partial<Conventions>, Parameters<Environment['config']>[0], row: string, findings: readonly string[]]>([
   [EAST, AT_40_AND_90, { designator: 'ignored, read as local' }, { service: { request_times: 'utc' } }, '3 0 3 offset, local', [`${SET}request_times: utc does not fit the service, set it to offset`]],
   [EAST, AT_40_AND_90, { designator: 'ignored, read as UTC' }, {}, '0 3 0 utc?', ['riverside: warning: if anybody came between ']],
   [EAST, [3 * 24 * 60], {}, {}, '0 0 0 nobody came', [NOBODY_CAME]],

@@ -58,8 +58,6 @@ test('demo prints its status page and how to load its past, reloads at SIGHUP, a
   expect(terminal.out).not.toContain('old-town');
   expect(others).toBe(`--from=-35d --to=-1m --instance=${address} --output=demo-past`);
   terminal.hangups.forEach((hangup) => hangup());
-  await expect
-    .poll(() => terminal.logLines().map(({ msg }) => msg), WAIT)
-    .toContain('config reloaded');
+  await expect.poll(() => terminal.err, WAIT).toContain('"msg":"config reloaded"');
   expect(await stop()).toBe(0);
 });

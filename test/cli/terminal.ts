@@ -1,7 +1,6 @@
 /** Runs a command line in this process, records its output, and can stop it. */
 import { runCommandLine } from '../../src/cli/program.ts';
 import type { ExitStatus, Io } from '../../src/cli/io.ts';
-import { objectsOf } from '../acceptance/daemon.ts';
 
 export interface Ran {
   readonly status: ExitStatus;
@@ -46,15 +45,9 @@ export class Terminal implements Io {
     return { status, out: this.out, err: this.err };
   }
 
-  /** The log so far, one object a line. */
-  logLines(): readonly Readonly<Record<string, unknown>>[] {
-    return objectsOf(this.err);
-  }
-
   /** The address of the daemon once it listens. */
   get url(): string | undefined {
-    const line = this.logLines().find(({ msg }) => msg === 'listening');
-    return typeof line?.['url'] === 'string' ? line['url'] : undefined;
+    return /"url":"([^"]+)","msg":"listening"/.exec(this.err)?.[1];
   }
 }
 

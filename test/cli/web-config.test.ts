@@ -3,9 +3,8 @@ import { hashSync } from '@node-rs/bcrypt';
 import { rmSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { eventually, flagsFor, launch } from '../acceptance/daemon.ts';
-import type { Daemon } from '../acceptance/daemon.ts';
 import { Harness } from '../acceptance/harness.ts';
-import { makeAuthority, makeCertificate } from '../support/certificates.ts';
+import { makeCertificate } from '../support/certificates.ts';
 import { partsIn } from '../support/disguises.ts';
 import { ask, basic } from '../web/protected.ts';
 import { ran } from './terminal.ts';
@@ -15,34 +14,22 @@ const { workspace } = harness;
 const riverside = harness.addCustomer('riverside');
 const [PASSWORD, NEW_PASSWORD] = ['swift-lantern-orchard', 'quiet-copper-meadow'];
 const [HASH, NEW_HASH] = [hashSync(PASSWORD, 10), hashSync(NEW_PASSWORD, 10)];
+const SUCCESSFUL = 'library_exporter_config_last_reload_successful';
 const FAILED = 'config reload failed, keeping previous config';
 
-/** A certificate with its key, and the authority to trust. Other clients refuse it. */
-async function createIdentity(name: string) {
-  const issuer = await makeAuthority();
-  const certified = await makeCertificate({ name, hosts: ['localhost', '127.0.0.1'], issuer });
-  return { ...certified, ca: issuer.cert };
-}
-const first = await createIdentity('first');
-const second = await createIdentity('second');
+/** Each is its own authority, and other clients refuse it. */
+const hosts = ['127.0.0.1'];
+const first = await makeCertificate({ name: 'first', hosts });
+const second = await makeCertificate({ name: 'second', hosts });
 
 function webConfig(hash: string, tls = ''): string {
   return workspace.write('web.yaml', `${tls}basic_auth_users:\n  prometheus: ${hash}\n`);
 }
 
-function withPassword(password: string): { readonly headers: Record<string, string> } {
-  return { headers: { authorization: basic('prometheus', password) } };
-}
-
-/** Of the last reload, as the metrics have it. */
-async function reloadSuccessful({ url }: Daemon, ca: string): Promise<string | undefined> {
-  const { body } = await ask(url, '/metrics', { ca, ...withPassword(PASSWORD) });
-  return /^library_exporter_config_last_reload_successful (\d)$/m.exec(body)?.[1];
-}
-
 test('requires TLS and a password, applies changed files at once, and keeps them while others are bad', async () => {
-  async function statusOf(ca: string, options: object, path = '/metrics'): Promise<number> {
-    return (await ask(child.url, path, { ca, ...options })).status;
+  async function get({ cert: ca }: typeof first, password?: string, path = '/metrics') {
+    const headers = password === undefined ? {} : { authorization: basic('prometheus', password) };
+    return ask(child.url, path, { ca, headers });
   }
   const tls = 'tls_server_config:\n  cert_file: server.pem\n  key_file: server-key.pem\n';
   workspace.write('server.pem', first.cert);
@@ -51,28 +38,30 @@ test('requires TLS and a password, applies changed files at once, and keeps them
   const flags = flagsFor(workspace, harness.configure([riverside]), web, '--log.level=debug');
   const child = await launch(workspace, flags).listening();
   expect(child.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
-  expect(await statusOf(first.ca, {})).toBe(401);
-  expect(await statusOf(first.ca, withPassword(NEW_PASSWORD))).toBe(401);
-  expect(await statusOf(first.ca, withPassword(PASSWORD))).toBe(200);
-  expect(await statusOf(first.ca, {}, '/-/ready')).toBe(200);
+  expect(await get(first)).toMatchObject({ status: 401 });
+  expect(await get(first, NEW_PASSWORD)).toMatchObject({ status: 401 });
+  expect(await get(first, PASSWORD)).toMatchObject({ status: 200 });
+  expect(await get(first, undefined, '/-/ready')).toMatchObject({ status: 200 });
   // A key without its certificate.
   workspace.write('server-key.pem', second.key);
   await child.until(() => child.logged(FAILED).length === 1);
-  expect(await reloadSuccessful(child, first.ca)).toBe('0');
+  expect((await get(first, PASSWORD)).body).toContain(`\n${SUCCESSFUL} 0\n`);
   workspace.write('server.pem', second.cert);
-  await eventually(async () => expect(await reloadSuccessful(child, second.ca)).toBe('1'));
+  await eventually(async () =>
+    expect((await get(second, PASSWORD)).body).toContain(`\n${SUCCESSFUL} 1\n`),
+  );
   webConfig(NEW_HASH, tls);
   await eventually(async () =>
-    expect(await statusOf(second.ca, withPassword(NEW_PASSWORD))).toBe(200),
+    expect(await get(second, NEW_PASSWORD)).toMatchObject({ status: 200 }),
   );
-  expect(await statusOf(second.ca, withPassword(PASSWORD))).toBe(401);
+  expect(await get(second, PASSWORD)).toMatchObject({ status: 401 });
   // Neither an empty nor a missing file removes the protection.
   workspace.write('web.yaml', '');
   await child.until(() => child.logged(FAILED).length === 2);
   rmSync(`${workspace.folder}/web.yaml`);
   await child.until(() => child.logged(FAILED).length === 3);
-  expect(await statusOf(second.ca, {})).toBe(401);
-  expect(await statusOf(second.ca, withPassword(NEW_PASSWORD))).toBe(200);
+  expect(await get(second)).toMatchObject({ status: 401 });
+  expect(await get(second, NEW_PASSWORD)).toMatchObject({ status: 200 });
   await child.stop();
   const keys = [first, second].map(({ key }) => key.split('\n')[1] ?? '');
   const secrets = [PASSWORD, NEW_PASSWORD, HASH.slice(7), NEW_HASH.slice(7), ...keys];
