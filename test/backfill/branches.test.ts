@@ -44,18 +44,13 @@ test('branches have the gauges of the running exporter, also one that counts nob
   const loginMs = at(13, 50);
   const shown = live.metricsAt(NOW_MS, { isCurrent: true, loginMs });
 
-  const { day } = fixture;
+  const { day, query } = fixture;
   const counter = new DayCounter(CALENDAR, [...daysBefore(CALENDAR, day), day], 'people');
   all.forEach(([, atMs, counts]) => counter.add(atMs, counts));
   const days = counter.days();
+  const [counted, before] = [days.slice(-1), days.slice(0, -1)];
   const range = { startMs: day.startMs, endMs: NOW_MS };
-  const past = await readBranchPast(
-    CALENDAR,
-    range,
-    days.slice(-1),
-    days.slice(0, -1),
-    fixture.query,
-  );
+  const past = await readBranchPast(CALENDAR, range, counted, before, query);
   const replayed = replayBranches(CALENDAR, COPENHAGEN.name, DESCRIPTIONS, past);
   expect(replayed(NOW_MS, loginMs)).toEqual(shown);
   expect(shown).toMatchObject([

@@ -4,24 +4,21 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ALWAYS_OPEN } from '../../src/simulator/libraries.ts';
-import { objectsOf, Workspace } from '../acceptance/daemon.ts';
+import { objectsOf } from '../acceptance/daemon.ts';
 import { inTurn, json, startScriptedServer } from '../support/scripted-server.ts';
 import type { ReceivedRequest, Responder } from '../support/scripted-server.ts';
-import { configFlag, SECRET, startEnvironment } from './simulated-environment.ts';
+import { SECRET, startEnvironment } from './simulated-environment.ts';
+import type { Environment } from './simulated-environment.ts';
 import { ran, Terminal } from './terminal.ts';
 
-const workspace = new Workspace();
 /** One visit and one login each minute. The last one is two hours ago. */
 const RIVERSIDE = { visitsAgo: Array.from({ length: 25 }, (_, i) => 145 - i) };
-let environment: Awaited<ReturnType<typeof startEnvironment>>;
+let environment: Environment;
 
 beforeAll(async () => {
   environment = await startEnvironment({ riverside: RIVERSIDE });
 });
-afterAll(async () => {
-  await environment[Symbol.asyncDispose]();
-  await workspace.close();
-});
+afterAll(() => environment[Symbol.asyncDispose]());
 
 async function query(...args: readonly string[]) {
   return ran('query', environment.config(), '--customer=riverside', ...args);
@@ -64,10 +61,9 @@ test.each([
   [['login', '--from=2026-11-01', '--to=2026-11-01'], '--to'],
   [['login', '--customer=river'], '--customer'],
 ] as const)('%j is refused before the first request', async (args, message) => {
-  // Nothing listens on this port: a request would end with status 1.
-  const config = configFlag(workspace, 'http://127.0.0.1:1', { riverside: 'Europe/Copenhagen' });
-  const { status, out, err } = await ran('query', config, '--customer=riverside', ...args);
-  expect({ status, out }).toEqual({ status: 2, out: '' });
+  environment.requests.length = 0;
+  const { status, out, err } = await query(...args);
+  expect([status, out, ...environment.requests]).toEqual([2, '']);
   expect(err).toContain(message);
 });
 
@@ -114,7 +110,8 @@ async function queryPages(
     const respond = pages[parametersOf(asked).get('startToken') ?? ''] ?? json(400, {});
     respond(asked, response);
   };
-  const config = configFlag(workspace, server.url, { riverside: 'Europe/Copenhagen' });
+  const service = { base_url: server.url, auth_url: server.url };
+  const config = environment.config({ service, customer: { timezone: 'Europe/Copenhagen' } });
   const args = ['query', 'login', config, '--customer=riverside', '--format=ndjson', ...flags];
   const { status, out, err } = await terminal.run(...args);
   expect(err + out).not.toContain(SECRET);
@@ -176,16 +173,18 @@ const WINDOW_FLAGS = ['--from=2026-11-01', '--to=2026-11-02', '--limit=1'];
 
 test('JSON is a line for each page, with the documented metadata and fields alone', async () => {
   const metadata = { ...WINDOW, count: 1, limit: 1 };
-  const result = [{ id: 'l-1', name: 'Desk', patronName: 'Ada' }];
+  const first = { ...metadata, startToken: 'a' };
+  const record = { id: 'l-1', name: 'Desk' };
+  const more = { ...first, patron: 'Ada', total: 2 };
   const pages = {
-    '': json(200, { metadata: { ...metadata, startToken: 'a', patron: 'Ada', total: 2 }, result }),
-    a: json(200, { metadata, result: [{ id: 'l-2', name: 'Desk' }] }),
+    '': json(200, { metadata: more, result: [{ ...record, patronName: 'Ada' }] }),
+    a: json(200, { metadata, result: [{ ...record, id: 'l-2' }] }),
   };
   const { status, out, err } = await queryPages(pages, ['--format=json', ...WINDOW_FLAGS]);
   expect({ status, err }).toEqual({ status: 0, err: '' });
   expect(objectsOf(out)).toMatchObject([
-    { metadata: { ...metadata, startToken: 'a' }, result: [{ id: 'l-1', name: 'Desk' }] },
-    { metadata, result: [{ id: 'l-2', name: 'Desk' }] },
+    { metadata: first, result: [record] },
+    { metadata, result: [{ ...record, id: 'l-2' }] },
   ]);
   expect(out).not.toMatch(/Ada|total/);
 });

@@ -82,10 +82,14 @@ export async function startEnvironment(
     requests: [] as string[],
     /** Called before the response to each. */
     onRequest(_request: string): void {},
-    /** The flag that names a configuration of all customers. */
-    config(settings?: Settings): string {
-      const zones = service.customers.map(({ library }) => [library.name, library.timezone]);
-      return configFlag(workspace, simulator.url, Object.fromEntries(zones), settings);
+    /** Writes a configuration of all customers, and returns the flag that names it. */
+    config({ customer, ...settings }: Settings = {}): string {
+      const customers = service.customers.map(({ library: { name, timezone } }) => [
+        name,
+        { client_secret: SECRET, timezone, ...customer },
+      ]);
+      const { url } = simulator;
+      return `--config.file=${workspace.configure(url, Object.fromEntries(customers), settings)}`;
     },
     async [Symbol.asyncDispose](): Promise<void> {
       await simulator.close();
@@ -110,18 +114,4 @@ export async function startEnvironment(
     listenAddress: '127.0.0.1:0',
   });
   return environment;
-}
-
-/** Writes a configuration of customers, by name and zone, with one secret; returns the flag that names it. */
-export function configFlag(
-  workspace: Workspace,
-  url: string,
-  zones: Readonly<Record<string, string>>,
-  { customer, ...settings }: Settings = {},
-): string {
-  const customers = Object.entries(zones).map(([name, timezone]) => [
-    name,
-    { client_secret: SECRET, timezone, ...customer },
-  ]);
-  return `--config.file=${workspace.configure(url, Object.fromEntries(customers), settings)}`;
 }

@@ -8,9 +8,11 @@ export interface Ran {
   readonly err: string;
 }
 
+export const HOSTNAME = 'exporter-2.exporters.example.org';
+
 export class Terminal implements Io {
   readonly env: Record<string, string> = {};
-  readonly hostname = 'exporter-2.exporters.example.org';
+  readonly hostname = HOSTNAME;
   readonly nodeVersion = process.version;
   readonly hangups: (() => void)[] = [];
   errorIsTerminal = false;

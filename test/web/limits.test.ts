@@ -4,26 +4,12 @@ import { Agent } from 'node:http';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { WebServerOptions } from '../../src/web/server.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { ask, connected, protectedServer } from './protected.ts';
+import { ask, connected, protectedServer, urlOf } from './protected.ts';
 
 const SCRAPE = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n';
 const MAX_SCRAPES = 40;
 const LARGE = Buffer.alloc(16 * 1_024 * 1_024, 'x');
 const WAIT = { interval: 5, timeout: 20_000 };
-
-/** A server with a scrape in progress, which ends with `finish`. */
-async function scraping(changes: Partial<WebServerOptions> = {}) {
-  const asked = Promise.withResolvers<void>();
-  const parts = Promise.withResolvers<readonly Uint8Array[]>();
-  function exposition(): Promise<readonly Uint8Array[]> {
-    asked.resolve();
-    return parts.promise;
-  }
-  const { server, url } = await protectedServer({}, { ...changes, exposition });
-  const response = ask(url, '/metrics');
-  await asked.promise;
-  return { server, url, response, finish: () => parts.resolve([Buffer.from('whole\n')]) };
-}
 
 async function slowReader(url: string) {
   const reader = await connected(url);
@@ -45,11 +31,9 @@ test('slow readers do not delay another scrape; above the limit the status is 50
 }, 60_000);
 
 test('a pipelined request is refused after the response to the one before', async () => {
-  const { url, finish } = await scraping();
-  const { socket, ended } = await connected(url);
+  const { socket, ended } = await connected(await urlOf());
   socket.write(SCRAPE.repeat(2));
-  finish();
-  expect(await ended).toMatch(/whole\n[^]*\r\n\r\nOne request at a time\n$/);
+  expect(await ended).toMatch(/text gzip=false\n[^]*\r\n\r\nOne request at a time\n$/);
 });
 
 test('a response that is not read whole within 30 s is cut off, even if some of it is read', async () => {
@@ -106,9 +90,13 @@ describe('stopping', () => {
   });
 
   test('lets a response in progress finish', async () => {
-    const { server, response, finish } = await scraping();
+    const parts = Promise.withResolvers<readonly Uint8Array[]>();
+    const exposition = vi.fn<WebServerOptions['exposition']>(() => parts.promise);
+    const { server, url } = await protectedServer({}, { exposition });
+    const response = ask(url, '/metrics');
+    await vi.waitUntil(() => exposition.mock.calls.length === 1, WAIT);
     const stopped = server.stop();
-    finish();
+    parts.resolve([Buffer.from('whole\n')]);
     expect((await response).body).toBe('whole\n');
     await stopped;
   });
