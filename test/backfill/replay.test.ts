@@ -3,7 +3,6 @@ import type { MinuteStream } from '../../src/base/model.ts';
 import type { CustomerMetrics } from '../../src/counting/customer-metrics.ts';
 import { readFourWeeks } from '../../src/counting/past/read-four-weeks.ts';
 import { readPast } from '../../src/counting/past/read-past.ts';
-import type { PastCounts } from '../../src/counting/past/read-past.ts';
 import { readDaysBefore } from '../../src/backfill/reading.ts';
 import { replayPeriod } from '../../src/backfill/replay.ts';
 import type { PeriodPast } from '../../src/backfill/replay.ts';
@@ -21,17 +20,12 @@ const RIVERSIDE = {
   branches: undefined,
 };
 
-/** Counts by local minute of October, in which clocks are set back on the 25th. */
-function minutes(
-  stream: MinuteStream,
-  counts: Readonly<Record<string, readonly number[]>>,
-): PastCounts {
-  const days = [CALENDAR.dayAt(OCTOBER.startMs)];
-  for (let day = days[0]; day !== undefined && day.endMs < OCTOBER.endMs;) {
-    day = CALENDAR.dayAt(day.endMs);
-    days.push(day);
-  }
-  const counter = new DayCounter(CALENDAR, days, stream);
+/** Days of October, in which clocks are set back on the 25th. */
+const DAYS = [24, 25, 26, 31].map((day) => CALENDAR.dayAt(Date.UTC(2026, 9, day, 12)));
+
+/** Counts by local minute. */
+function minutes(stream: MinuteStream, counts: Readonly<Record<string, readonly number[]>>) {
+  const counter = new DayCounter(CALENDAR, DAYS, stream);
   Object.entries(counts).forEach(([minute, values]) => counter.add(at(minute), values));
   return { days: counter.days(), sums: [], byDay: [] };
 }

@@ -14,10 +14,6 @@ import { MINUTE_KEYS } from '../support/simulated-people.ts';
 /** Ten people today, of whom five went out again. */
 const VISITS = { visitsAgo: [3, 7, 8, 21, 34, 55, 89, 90, 91, 144] };
 const VALUES = 'riverside 10 5 10 10 5 10 5';
-const BRANCHES = [
-  { id: 101, name: 'Main' },
-  { id: 102, name: 'North' },
-];
 
 /** The rows of the tables with single spaces, without the header, and the findings. */
 async function connect(config: string) {
@@ -30,7 +26,7 @@ async function connect(config: string) {
   const [serviceRows = [], valueRows = [], timesRows = [], branchRows = []] = tables.map((lines) =>
     lines.slice(2).map((row) => row.replaceAll(/ +/g, ' ')),
   );
-  return { status, serviceRows, valueRows, timesRows, branchRows, findings };
+  return { status, out, serviceRows, valueRows, timesRows, branchRows, findings };
 }
 
 test('good files are reported with warnings, bad ones with all problems, without a request', async () => {
@@ -79,7 +75,7 @@ test('--connect prints the values of the service in tables of 80 columns', async
     local: { ...VISITS, conventions: { minuteKey: MINUTE_KEYS['local time'] } },
   });
   const config = environment.config({ customer: { breakdowns: ['device'] } });
-  const { status, serviceRows, valueRows, findings } = await connect(config);
+  const { status, out, serviceRows, valueRows, findings } = await connect(config);
   expect({ status, findings }).toEqual({ status: 0, findings: [''] });
   const time = String.raw`\d\d-\d\d \d\d:\d\d`;
   expect(serviceRows).toEqual([
@@ -87,13 +83,13 @@ test('--connect prints the values of the service in tables of 80 columns', async
     expect.stringMatching(`^local good ${time} ${time} local agrees [+-][01]s$`),
   ]);
   expect(valueRows).toEqual([VALUES, VALUES.replace('riverside', 'local')]);
-  const { out } = await ran('check', '--connect', config);
   expect(Math.max(...out.split('\n').map((row) => row.length))).toBeLessThanOrEqual(80);
 });
 
 test('--connect lists branches, and warns of those that counted nobody while the others did', async () => {
   let nowMs = Date.now() - 26 * HOUR_MS;
-  const library = { branches: BRANCHES, opening: ALWAYS_OPEN, visitsPerDay: 600 };
+  const branches = ['Main', 'North'].map((name, i) => ({ id: 101 + i, name }));
+  const library = { branches, opening: ALWAYS_OPEN, visitsPerDay: 600 };
   await using environment = await startEnvironment(
     { riverside: { library } },
     {},
@@ -101,8 +97,8 @@ test('--connect lists branches, and warns of those that counted nobody while the
   );
   environment.service.setDoors({ customer: 'riverside', branch: 102, alive: false });
   nowMs = Date.now();
-  const branches = { 102: 'North', 104: { name: 'Typo', estimate: false } };
-  const customer = { breakdowns: ['branch'], branches };
+  const configured = { 102: 'North', 104: { name: 'Typo', estimate: false } };
+  const customer = { breakdowns: ['branch'], branches: configured };
   const { status, findings, branchRows } = await connect(environment.config({ customer }));
   expect(branchRows).toEqual([
     expect.stringMatching(/^riverside 101 - \d+ \d+$/),

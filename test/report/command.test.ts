@@ -4,19 +4,13 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { DAY_MS } from '../../src/base/duration.ts';
 import { deadBetween, drawLibrary } from '../../src/simulator/libraries.ts';
-import type { Library } from '../../src/simulator/libraries.ts';
 import { startEnvironment } from '../cli/simulated-environment.ts';
 import { ran, Terminal } from '../cli/terminal.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 20, 12);
 const WORKDAYS = [{ weekdays: [0, 1, 2, 3, 4], fromMinute: 8 * 60, toMinute: 20 * 60 }];
-const LIBRARY: Partial<Library> = {
-  timezone: 'Europe/Copenhagen',
-  visitsPerDay: 30,
-  opening: WORKDAYS,
-};
+const LIBRARY = { timezone: 'Europe/Copenhagen', visitsPerDay: 30, opening: WORKDAYS };
 const JANUARY = ['--from=2026-01-05', '--to=2026-01-19', '--period=week'];
-
 const PAST = { clock: { nowMs: () => NOW_MS }, historyMs: 60 * DAY_MS, library: LIBRARY };
 
 async function rowsOf(...args: readonly string[]) {

@@ -28,10 +28,6 @@ export function basic(user: string, password: string | Uint8Array): string {
 
 export const GOOD = { authorization: basic('prometheus', PASSWORD) };
 
-export function protectionWith(changes: Partial<WebConfig> = {}): WebConfig {
-  return { tls: undefined, users: new Map(), ...changes };
-}
-
 export function tlsWith({ cert, key }: Certified, changes: Partial<TlsConfig> = {}): TlsConfig {
   const clients = { clientAuth: 'NoClientCert', clientCa: undefined } as const;
   return { cert, key: new Secret(key), ...clients, minVersion: 'TLSv1.2', ...changes };
@@ -42,8 +38,8 @@ export async function protectedServer(
   protection: Partial<WebConfig>,
   changes: Partial<WebServerOptions> = {},
 ) {
-  const options = webOptions({ ...changes, protection: protectionWith(protection) });
-  const server = createWebServer(options);
+  const whole = { tls: undefined, users: new Map(), ...protection };
+  const server = createWebServer(webOptions({ ...changes, protection: whole }));
   const { url } = await server.start();
   onTestFinished(() => server.stop());
   return { server, url };

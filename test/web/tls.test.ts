@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { makeAuthority, makeCertificate } from '../support/certificates.ts';
 import type { TlsConfig } from '../../src/base/web-config.ts';
 import type { WebServerOptions } from '../../src/web/server.ts';
-import { ask, protectedServer, protectionWith, tlsWith } from './protected.ts';
+import { ask, protectedServer, tlsWith } from './protected.ts';
 
 const authority = await makeAuthority();
 const server = await makeCertificate({ name: 'server', hosts: ['127.0.0.1'], issuer: authority });
@@ -78,7 +78,7 @@ describe('client certificates', () => {
     socket.write('GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n');
     const [[session]] = await Promise.all([once(socket, 'session'), once(socket, 'data')]);
     const next = tlsWith(server, { ...required, clientCa: others.cert });
-    running.protect(protectionWith({ tls: next }));
+    running.protect({ tls: next, users: new Map() });
     expect(await gets(url, other)).toBe(true);
     expect(await gets(url, client)).toBe(false);
     // Not with a session of the old authority either.
