@@ -28,7 +28,6 @@ function row(start: string, end: string, given: Partial<ReportRow> = {}): Report
   };
 }
 
-const NOBODY = { entered: undefined, exited: undefined, visits: undefined };
 const GAPS = ['2025-02-03', '2025-02-04', '2025-02-05', '2025-02-28'];
 const MAIN: Section = {
   customer: 'northern-jutland',
@@ -76,6 +75,7 @@ test('the table has no empty columns, and below it the days without counts and t
 });
 
 const NORTH: Section = { ...MAIN, key: '102', name: 'North', rows: MAIN.rows.slice(1) };
+const NOBODY = { entered: undefined, exited: undefined, visits: undefined };
 const LOGINS: Section = {
   customer: 'northern-jutland',
   rows: [row('2025-02-01', '2025-03-01', { ...NOBODY, logins: 70 })],
@@ -84,12 +84,8 @@ const HILLTOP: Section = { customer: 'hilltop', rows: [row('2025-02-01', '2025-0
 
 test('tables and HTML have totals of each customer with several parts, and of all customers; CSV has none', () => {
   const sections = [MAIN, NORTH, LOGINS, HILLTOP];
-  const table = tableReport(sections, OPTIONS).split('\n');
-  expect(
-    table
-      .filter((line) => /total|all/.test(line))
-      .map((line) => line.trim().replaceAll(/ +/g, ' ')),
-  ).toEqual([
+  const totals = tableReport(sections, OPTIONS).match(/^.*(total|all).*$/gm) ?? [];
+  expect(totals.map((line) => line.trim().replaceAll(/ +/g, ' '))).toEqual([
     expect.stringMatching(/^northern-jutland total - 2024-02-01 2024-03-01 2000 2000 2000 - - -/),
     expect.stringMatching(/^northern-jutland total - 2025-02-01 2025-03-01 2002 2000 2001 70 - -/),
     expect.stringMatching(/^all customers - - 2024-02-01 2024-03-01 2000 2000 2000 - -/),

@@ -3,7 +3,7 @@ import { hashSync, verify } from '@node-rs/bcrypt';
 import { describe, expect, test, vi } from 'vitest';
 import { Secret } from '../../src/base/secret.ts';
 import { createAuth } from '../../src/web/auth.ts';
-import { GOOD, PASSWORD, USERS, ask, basic, protectedServer } from './protected.ts';
+import { PASSWORD, USERS, ask, basic, protectedServer } from './protected.ts';
 
 function hashOf(password: string | Uint8Array): Secret {
   return new Secret(hashSync(password, 4));
@@ -51,7 +51,7 @@ describe('credentials', () => {
     // It is good for bcrypt itself, which repeats a password with a NUL behind it.
     ['a password twice with a NUL', basic('prometheus', `${PASSWORD}\0${PASSWORD}`)],
     ['no colon', `Basic ${Buffer.from('prometheus').toString('base64')}`],
-    ['two values', `${basic('a', 'b')}, ${GOOD.authorization}`],
+    ['two values', `${basic('a', 'b')}, ${basic('prometheus', PASSWORD)}`],
   ])('%s are refused', async (_name, authorization) => {
     const { auth } = authOf(new Map(USERS));
     expect(await auth(authorization)).toBe(401);

@@ -26,8 +26,6 @@ export function basic(user: string, password: string | Uint8Array): string {
   return `Basic ${bytes.toString('base64')}`;
 }
 
-export const GOOD = { authorization: basic('prometheus', PASSWORD) };
-
 export function tlsWith({ cert, key }: Certified, changes: Partial<TlsConfig> = {}): TlsConfig {
   const clients = { clientAuth: 'NoClientCert', clientCa: undefined } as const;
   return { cert, key: new Secret(key), ...clients, minVersion: 'TLSv1.2', ...changes };
