@@ -86,19 +86,16 @@ test('values are normalized, and quotes make no difference', async () => {
 });
 
 test('a branch has what its customer has, but for what it says, its name and its capacity', async () => {
-  const { config } = await load(
-    configWith({
-      customer: [
-        'opening_hours: "Mo-Fr 08:00-20:00; PH off"',
-        'staffed_hours: "Mo-Fr 10:00-18:00"',
-        'holidays: dk',
-        'breakdowns: [branch]',
-        'branches:',
-        '  101: Main Library',
-        '  102: { opening_hours: "PH off", holidays: se, capacity: "80", estimate: "false" }',
-      ].join('\n'),
-    }),
-  );
+  const customer = [
+    'opening_hours: "Mo-Fr 08:00-20:00; PH off"',
+    'staffed_hours: "Mo-Fr 10:00-18:00"',
+    'holidays: dk',
+    'breakdowns: [branch]',
+    'branches:',
+    '  101: Main Library',
+    '  102: { opening_hours: "PH off", holidays: se, capacity: "80", estimate: "false" }',
+  ];
+  const { config } = await load(configWith({ customer: customer.join('\n') }));
   const own = {
     openingHours: 'Mo-Fr 08:00-20:00; PH off',
     staffedHours: 'Mo-Fr 10:00-18:00',
@@ -115,16 +112,13 @@ test('a branch has what its customer has, but for what it says, its name and its
 });
 
 test('a comment in opening hours is a warning that names staffed_hours', async () => {
-  const { warnings } = await load(
-    configWith({
-      customer: [
-        'opening_hours: \'Mo-Fr 08:00-10:00 "self-service", Mo-Fr 10:00-18:00\'',
-        'staffed_hours: \'Mo-Fr 10:00-18:00 "two people"\'',
-        'breakdowns: [branch]',
-        'branches: { 101: { opening_hours: \'24/7 "with staff"\' } }',
-      ].join('\n'),
-    }),
-  );
+  const customer = [
+    'opening_hours: \'Mo-Fr 08:00-10:00 "self-service", Mo-Fr 10:00-18:00\'',
+    'staffed_hours: \'Mo-Fr 10:00-18:00 "two people"\'',
+    'breakdowns: [branch]',
+    'branches: { 101: { opening_hours: \'24/7 "with staff"\' } }',
+  ];
+  const { warnings } = await load(configWith({ customer: customer.join('\n') }));
   expect(warnings).toEqual([
     expect.stringMatching(
       /:9:20: customers\[0\]\.opening_hours: the comment is ignored; write hours with staff as staffed_hours \(and 1 more of these\)\n/,
@@ -180,10 +174,8 @@ test('anchors, a byte-order mark and CRLF are understood, and text is as it is w
   const others = Array.from({ length: 101 }, (_, i) => {
     return `  - { name: b${i}, client_id: 007, client_secret: 1e3, timezone: UTC, labels: *north }`;
   });
-  const text = configWith({
-    customer: 'labels: &north { region: 0123 }',
-    more: others.join('\n'),
-  });
+  const first = 'labels: &north { region: 0123 }';
+  const text = configWith({ customer: first, more: others.join('\n') });
   const { config } = await load(`\uFEFF${text.replaceAll('\n', '\r\n')}`);
   const customer = config.customers.at(-1);
   expect(customer).toMatchObject({ name: 'b100', clientId: '007', labels: { region: '0123' } });
