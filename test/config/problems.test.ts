@@ -122,6 +122,7 @@ test.each<[Part, string, readonly string[], readonly string[]]>([
   ['customer', 'estimate', ['true', 'FALSE'], ['truex', 'xtrue']],
   ['customer', 'day_starts_at', ['"00:00"', '"23:59"'], ['"x04:00"', '"04:000"', '"4:00"']],
   ['customer', 'holidays', ['dk', 'DE-by'], ['dk-by', 'de-xx']],
+  ['customer', 'streams', ['[logins]'], ['[]']],
 ])('the limits of %s: %s', async (part, key, valid, invalid) => {
   for (const value of [...valid, ...invalid]) {
     const file = fileWith(part, part in PLACES ? value : `${key}: ${value}`);
