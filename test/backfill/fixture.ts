@@ -7,7 +7,6 @@ import { OFFICE_HOURS } from '../../src/simulator/libraries.ts';
 import { startEnvironment } from '../cli/simulated-environment.ts';
 import type { Sort } from '../cli/simulated-environment.ts';
 import { Terminal } from '../cli/terminal.ts';
-import type { Ran } from '../cli/terminal.ts';
 
 /** The sixth of November, in the afternoon of Europe. */
 const NOW_MS = Date.UTC(2026, 10, 6, 15);
@@ -27,7 +26,7 @@ export async function startBackfill(
     configFlag,
     /** The folder that `run` writes. */
     output,
-    run(flags: readonly string[], terminal = new Terminal()): Promise<Ran> {
+    run(flags: readonly string[], terminal = new Terminal()) {
       environment.requests.length = 0;
       return terminal.run('backfill', configFlag, `--output=${output}`, ...flags);
     },
@@ -39,14 +38,9 @@ export async function startBackfill(
   });
 }
 
-export interface WrittenSample {
-  readonly atMs: number;
-  readonly value: number;
-}
-
 /** The samples of each series of a file. Throws if promtool would drop one or reject the file. */
-export function readMonth(text: string): ReadonlyMap<string, readonly WrittenSample[]> {
-  const series = new Map<string, WrittenSample[]>();
+export function readMonth(text: string) {
+  const series = new Map<string, { readonly atMs: number; readonly value: number }[]>();
   const [, ...families] = text.replace(/\n# EOF\n$/, '').split(/^# TYPE /m);
   for (const family of families) {
     const [head = '', ...lines] = family.split('\n');

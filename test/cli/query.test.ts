@@ -2,22 +2,17 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { ALWAYS_OPEN } from '../../src/simulator/libraries.ts';
 import { objectsOf } from '../acceptance/daemon.ts';
 import { inTurn, json, startScriptedServer } from '../support/scripted-server.ts';
 import type { ReceivedRequest, Responder } from '../support/scripted-server.ts';
 import { SECRET, startEnvironment } from './simulated-environment.ts';
-import type { Environment } from './simulated-environment.ts';
 import { ran, Terminal } from './terminal.ts';
 
 /** One visit and one login each minute. The last one is two hours ago. */
 const RIVERSIDE = { visitsAgo: Array.from({ length: 25 }, (_, i) => 145 - i) };
-let environment: Environment;
-
-beforeAll(async () => {
-  environment = await startEnvironment({ riverside: RIVERSIDE });
-});
+const environment = await startEnvironment({ riverside: RIVERSIDE });
 afterAll(() => environment[Symbol.asyncDispose]());
 
 async function query(...args: readonly string[]) {

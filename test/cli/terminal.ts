@@ -2,7 +2,7 @@
 import { runCommandLine } from '../../src/cli/program.ts';
 import type { ExitStatus, Io } from '../../src/cli/io.ts';
 
-export interface Ran {
+interface Ran {
   readonly status: ExitStatus;
   readonly out: string;
   readonly err: string;

@@ -29,18 +29,6 @@ test.each([
   expect(problems).toBe(`config.yaml:1:1: (file): config.yaml ${message}`);
 });
 
-/** What is where a file should be, and what is reported of its absolute path. */
-const OBSTACLES: readonly (readonly [string, string, (path: string) => Promise<unknown>])[] = [
-  ['nothing', 'does not exist', async () => {}],
-  ['a directory', 'is not a regular file', (path) => mkdir(path)],
-  ['a link to itself', 'cannot be read: ELOOP', (path) => symlink(path, path)],
-  ['a pipe without a writer', 'is not a regular file', (path) => exec('mkfifo', [path])],
-  // It has no blocks and takes no room.
-  ['a gigabyte', 'is larger than 64 KiB', (path) => exec('truncate', ['-s', '1G', path])],
-  ['an empty file', 'is empty, expected the secret', (path) => writeFile(path, '\n')],
-  ["others' file", 'cannot be read by this process: permission denied', writeUnreadable],
-];
-
 async function writeUnreadable(path: string): Promise<void> {
   await writeFile(path, 'hunter2hunter2', { mode: 0o000 });
   if (process.geteuid?.() === 0) {
@@ -50,26 +38,33 @@ async function writeUnreadable(path: string): Promise<void> {
   }
 }
 
-test.each(OBSTACLES)(
-  'in place of a secret file, %s is reported with its path',
-  async (_what, message, create) => {
-    const files = { 'config.yaml': WITH_SECRET_FILE, 'secrets/other': '' };
-    const folder = await folderOf(files, { 'config.yaml': 0o644 });
-    await chmod(folder, 0o755);
-    const secret = join(folder, 'secrets/riverside');
-    await create(secret);
-    const path = join(folder, 'config.yaml');
-    await expect(loadConfig({ path, env: {} })).rejects.toThrow(
-      `${path}:7:25: customers[0].client_secret_file: ${secret} ${message}`,
-    );
-    // Also while the exporter runs.
-    const clientSecret = { path: secret, secret: new Secret('old') };
-    const customer = { name: 'riverside', clientId: 'riverside-api', clientSecret };
-    await expect(accessOf(customer as CustomerConfig).readSecret()).rejects.toThrow(
-      new ServiceError('auth', `client_secret_file: ${secret} ${message}`),
-    );
-  },
-);
+/** What is where the file should be, and what is reported of its absolute path. */
+test.each<[string, string, (path: string) => Promise<unknown>]>([
+  ['nothing', 'does not exist', async () => {}],
+  ['a directory', 'is not a regular file', (path) => mkdir(path)],
+  ['a link to itself', 'cannot be read: ELOOP', (path) => symlink(path, path)],
+  ['a pipe without a writer', 'is not a regular file', (path) => exec('mkfifo', [path])],
+  // It has no blocks and takes no room.
+  ['a gigabyte', 'is larger than 64 KiB', (path) => exec('truncate', ['-s', '1G', path])],
+  ['an empty file', 'is empty, expected the secret', (path) => writeFile(path, '\n')],
+  ["others' file", 'cannot be read by this process: permission denied', writeUnreadable],
+])('in place of a secret file, %s is reported with its path', async (_what, message, create) => {
+  const files = { 'config.yaml': WITH_SECRET_FILE, 'secrets/other': '' };
+  const folder = await folderOf(files, { 'config.yaml': 0o644 });
+  await chmod(folder, 0o755);
+  const secret = join(folder, 'secrets/riverside');
+  await create(secret);
+  const path = join(folder, 'config.yaml');
+  await expect(loadConfig({ path, env: {} })).rejects.toThrow(
+    `${path}:7:25: customers[0].client_secret_file: ${secret} ${message}`,
+  );
+  // Also while the exporter runs.
+  const clientSecret = { path: secret, secret: new Secret('old') };
+  const customer = { name: 'riverside', clientId: 'riverside-api', clientSecret };
+  await expect(accessOf(customer as CustomerConfig).readSecret()).rejects.toThrow(
+    new ServiceError('auth', `client_secret_file: ${secret} ${message}`),
+  );
+});
 
 test.each([
   ['hunter2\r\n', 'hunter2'],
