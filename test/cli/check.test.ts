@@ -188,8 +188,17 @@ const NOBODY_CAME = 'warning: nobody came lately, so service.request_times was n
 const AT_40_AND_90 = [40, 90];
 
 /** What the service does, settings, the row of times, and how each finding begins. */
+type TimesCase = [
+  zone: string,
+  visitsAgo: readonly number[],
+  conventions: Partial<Conventions>,
+  settings: Parameters<Environment['config']>[0],
+  row: string,
+  findings: readonly string[],
+];
+
 // prettier-ignore
-test.each<[zone: string, visitsAgo: readonly number[], Partial<Conventions>, Parameters<Environment['config']>[0], row: string, findings: readonly string[]]>([
+test.each<TimesCase>([
   [EAST, AT_40_AND_90, { designator: 'ignored, read as local' }, { service: { request_times: 'utc' } }, '3 0 3 offset, local', [`${SET}request_times: utc does not fit the service, set it to offset`]],
   [EAST, AT_40_AND_90, { designator: 'ignored, read as UTC' }, {}, '0 3 0 utc?', ['riverside: warning: if anybody came between ']],
   [EAST, [3 * 24 * 60], {}, {}, '0 0 0 nobody came', [NOBODY_CAME]],
