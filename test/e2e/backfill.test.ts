@@ -60,20 +60,17 @@ test('before a live exporter, increase() over any window across its start is wha
   const flags = [config, '--web.listen-address=127.0.0.1:0'];
   const exporter = await launch(workspace, flags).listening();
   const target = new URL(exporter.url).host;
-  const scraping = await startPrometheus({ library: target }, { storage });
-  const firstLiveMs = await eventually('a live sample of every counter', async () => {
-    const seconds = await valueOf(scraping, BEGINNING);
-    const shown = await valueOf(scraping, SERIES);
-    return seconds !== undefined && shown !== undefined ? 1000 * seconds : undefined;
-  });
+  const scraping = await startPrometheus(exporter.url, { storage });
+  await eventually(() => valueOf(scraping, SERIES));
+  const firstLiveMs = 1000 * (await eventually(() => valueOf(scraping, BEGINNING)));
   const to = new Date(firstLiveMs).toISOString().replace(/\.\d+/, '');
   const range = ['--from=-40d', `--to=${to}`, `--instance=${target}`];
   const command = ['backfill', config, `--output=${history}`, ...range];
   const printed = await finished(process.execPath, [MAIN, ...command]);
   expect(await makeBlocks(history, blocks)).toBe(Number(/^(\d+) samples in/m.exec(printed)?.[1]));
   await scraping.stop();
-  await using prometheus = await startPrometheus({ library: target }, { storage, blocks });
-  await eventually('a live sample after the restart', () => valueOf(prometheus, SERIES));
+  await using prometheus = await startPrometheus(exporter.url, { storage, blocks });
+  await eventually(() => valueOf(prometheus, SERIES));
 
   const random = seededRandom(1);
   const lastMs = 1000 * ((await valueOf(prometheus, `timestamp(${SERIES})`)) ?? NaN);

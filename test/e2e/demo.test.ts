@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readDashboards } from '../grafana/dashboard.ts';
 import { startDemo } from './support/demo.ts';
-import type { Demo } from './support/demo.ts';
 import { filledIn } from './support/panel-query.ts';
 import { debianProgram, eventually, outcomeOf } from './support/processes.ts';
 import { startPrometheus } from './support/prometheus.ts';
@@ -31,20 +30,16 @@ const MAY_BE_EMPTY = [
   'Counter excess',
 ];
 
-let demo: Demo;
+let demo: Awaited<ReturnType<typeof startDemo>>;
 let prometheus: Prometheus;
 
 beforeAll(async () => {
   demo = await startDemo();
-  prometheus = await startPrometheus({ library: new URL(demo.url).host });
-  await eventually('polls of every stream', async () => {
-    const polls = 'increase(library_exporter_poll_duration_seconds_count[5m]) > 0';
-    return (await prometheus.query(polls)).length === 5 || undefined;
-  });
-  await eventually('what is usual for the library', async () => {
-    const usual = `library_occupancy_usual_people{customer="${CUSTOMER}"}`;
-    return (await prometheus.query(usual)).length === 1 || undefined;
-  });
+  prometheus = await startPrometheus(demo.url);
+  const polls = 'increase(library_exporter_poll_duration_seconds_count[5m]) > 0';
+  await eventually(async () => (await prometheus.query(polls)).length === 5);
+  const usual = `library_occupancy_usual_people{customer="${CUSTOMER}"}`;
+  await eventually(async () => (await prometheus.query(usual)).length === 1);
 }, 600_000);
 
 afterAll(async () => {

@@ -94,15 +94,12 @@ beforeAll(async () => {
   exporter = launch(workspace, flagsFor(workspace, configFile));
   await exporter.listening();
   // From the first scrape on: nothing may fire because of a start.
-  prometheus = await startPrometheus(
-    { library: new URL(exporter.url).host },
-    {
-      config: {
-        rule_files: RULE_FILES.map((path) => faster(path)),
-        alerting: { alertmanagers: [{ static_configs: [{ targets: [alertmanager] }] }] },
-      },
+  prometheus = await startPrometheus(exporter.url, {
+    config: {
+      rule_files: RULE_FILES.map((path) => faster(path)),
+      alerting: { alertmanagers: [{ static_configs: [{ targets: [alertmanager] }] }] },
     },
-  );
+  });
   running.push(prometheus.stop);
 });
 
@@ -154,9 +151,7 @@ function isOfDeadDoor(alert: { readonly labels: Labels }): boolean {
 }
 
 test('after a start, the dead doors are notified of, and no other alert fires', async () => {
-  const door = await eventually('a notification', () =>
-    received.find((alert) => hasLabels(alert, DEAD_DOOR)),
-  );
+  const door = await eventually(() => received.find((alert) => hasLabels(alert, DEAD_DOOR)));
   expect(door).toEqual({
     receiver: 'libraries',
     status: 'firing',
@@ -176,7 +171,7 @@ test('after a start, the dead doors are notified of, and no other alert fires', 
 test.each(FAULTS)('%s: %o to %s', async (_, labels, receiver, cause) => {
   const before = received.length;
   await cause();
-  const notification = await eventually(`a notification of ${labels.alertname}`, () =>
+  const notification = await eventually(() =>
     received.find((alert) => alert.status === 'firing' && hasLabels(alert, labels)),
   );
   expect(notification.receiver).toBe(receiver);

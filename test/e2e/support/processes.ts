@@ -1,7 +1,7 @@
 /** Real programs, started and ended by their process, never by name. Knows nothing of what they do. */
 import { execFile, spawn } from 'node:child_process';
 import { existsSync, rmSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { vi } from 'vitest';
 import { Daemon } from '../../acceptance/daemon.ts';
 
 /** Folder of another version of Prometheus, with `usr/bin` below it; empty for the installed one. */
@@ -88,17 +88,7 @@ export async function finished(
   return output;
 }
 
-/** Returns the first result that is not undefined. Throws if there is none within a minute. */
-export async function eventually<T>(
-  what: string,
-  attempt: () => T | undefined | Promise<T | undefined>,
-): Promise<T> {
-  for (let tries = 0; tries < 300; tries += 1) {
-    const result = await attempt();
-    if (result !== undefined) {
-      return result;
-    }
-    await sleep(200);
-  }
-  throw new Error(`waited a minute in vain for ${what}`);
+/** Returns the first result that is not falsy. Throws if there is none within a minute and a half. */
+export function eventually<T>(attempt: () => T | Promise<T>) {
+  return vi.waitUntil(attempt, { timeout: 90_000, interval: 200 });
 }

@@ -5,16 +5,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { debianProgram, startServer } from './processes.ts';
 
-export interface Sample {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-}
-
-export interface Prometheus extends AsyncDisposable {
-  /** The instant vector that the query gives, by default now. Throws with Prometheus's words where it is wrong. */
-  readonly query: (expression: string, atMs?: number) => Promise<readonly Sample[]>;
-  readonly stop: () => Promise<void>;
-}
+export type Prometheus = Awaited<ReturnType<typeof startPrometheus>>;
 
 const SAMPLE = z.object({
   metric: z.record(z.string(), z.string()),
@@ -31,19 +22,18 @@ interface PrometheusOptions {
   readonly config?: object;
 }
 
-/** `targets` are host and port, by the name of their job; each is scraped every second. */
+/** The exporter is scraped every second, as the job `library`. */
 export async function startPrometheus(
-  targets: Readonly<Record<string, string>>,
+  exporterUrl: string,
   { blocks, storage, config: sections = {} }: PrometheusOptions = {},
-): Promise<Prometheus> {
+) {
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'));
   // JSON is YAML.
   const config = {
     global: { scrape_interval: '1s', scrape_timeout: '1s', evaluation_interval: '1s' },
-    scrape_configs: Object.entries(targets).map(([job, target]) => ({
-      job_name: job,
-      static_configs: [{ targets: [target] }],
-    })),
+    scrape_configs: [
+      { job_name: 'library', static_configs: [{ targets: [new URL(exporterUrl).host] }] },
+    ],
     ...sections,
   };
   writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config));
@@ -59,7 +49,8 @@ export async function startPrometheus(
   ];
   const program = debianProgram('prometheus');
   const { address, stop } = await startServer(program, flags, folder, /Server is ready/);
-  async function query(expression: string, atMs = Date.now()): Promise<readonly Sample[]> {
+  /** The instant vector that the query gives, by default now. Throws with Prometheus's words where it is wrong. */
+  async function query(expression: string, atMs = Date.now()) {
     const parameters = new URLSearchParams({ query: expression, time: String(atMs / 1000) });
     const response = await fetch(`http://${address}/api/v1/query?${parameters.toString()}`);
     if (!response.ok) {
