@@ -71,15 +71,13 @@ describe('a status', () => {
     [500, 'server', 4],
     [999, 'server', 4],
   ] as const)('of %i is the reason %s after %i requests', async ([code, reason, requests]) => {
-    const { server, harness } = await start();
-    server.data = status(code);
+    const { server, harness } = await start({ data: status(code) });
     expect(await failureOf(ask(harness.riverside))).toMatchObject({ reason, status: code });
     expect(server.count('/v1/peoplecount')).toBe(requests);
   });
 
   test('is not retried after three failed queries in a row', async () => {
-    const { server, harness } = await start();
-    server.data = status(500);
+    const { server, harness } = await start({ data: status(500) });
     for (const requests of [4, 8, 12, 13]) {
       await failureOf(ask(harness.riverside));
       expect(server.count('/v1/')).toBe(requests);
@@ -126,10 +124,10 @@ describe('the error of a query names the whole URL without its query', () => {
 });
 
 test('neither token nor secret follows a redirect', async () => {
-  const { server, harness } = await start();
   const { server: elsewhere } = await start();
   const { url: location } = elsewhere;
-  server.data = status(302, { location, refresh: `0; url=${location}` });
+  const data = status(302, { location, refresh: `0; url=${location}` });
+  const { server, harness } = await start({ data });
   server.token = inTurn(status(307, { location }), json(200, tokenBody()));
   expect((await failureOf(ask(harness.riverside))).message).toBe(
     `POST ${server.url}/connect/token: status 307 (redirects are not followed); check service.auth_url`,
@@ -182,8 +180,7 @@ test('a customer whose requests hang does not take the places of the others', as
 });
 
 test('close fails what is in flight, what waits and what comes later as unreachable', async () => {
-  const { server, harness } = await start({ config: { maxConcurrency: 1 } });
-  server.data = () => {};
+  const { server, harness } = await start({ data() {}, config: { maxConcurrency: 1 } });
   const queries = [harness.riverside, harness.clientFor('hillside'), harness.riverside].map(
     (client) => failureOf(ask(client)),
   );

@@ -9,10 +9,10 @@ const SECURE = await certified();
 
 describe('service.proxy_url', () => {
   test('carries TLS through one tunnel, whatever NO_PROXY names, and sees no token', async () => {
-    const server = await startScriptedServer(SECURE);
     const proxy = await startProxy(true);
     const config = { ca: AUTHORITY, proxyUrl: proxy.url };
-    const harness = createHarness(server.url, { config, environment: { NO_PROXY: '*' } });
+    const environment = { NO_PROXY: '*' };
+    const { server, harness } = await start({ tls: SECURE, config, environment });
     await ask(harness.riverside);
     await ask(harness.riverside);
     expect(proxy.seen).toEqual([`CONNECT ${new URL(server.url).host} ${BASIC}`]);
@@ -27,9 +27,8 @@ describe('service.proxy_url', () => {
   });
 
   test('that refuses is unreachable, without its password in a message', async () => {
-    const server = await startScriptedServer(SECURE);
     const proxy = await startProxy(false);
-    const harness = createHarness(server.url, { config: { proxyUrl: proxy.url } });
+    const { server, harness } = await start({ tls: SECURE, config: { proxyUrl: proxy.url } });
     const { reason, message } = await failureOf(ask(harness.riverside));
     expect([reason, message]).toEqual(['unreachable', expect.stringContaining('ERR_PROXY_TUNNEL')]);
     expect(harness.reported.join('')).not.toContain('proxy-password');

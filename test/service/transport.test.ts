@@ -2,19 +2,12 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { FailureReason } from '../../src/base/errors.ts';
-import {
-  body,
-  inTurn,
-  peopleBody,
-  startScriptedServer,
-  status,
-} from '../support/scripted-server.ts';
+import { body, inTurn, peopleBody, status } from '../support/scripted-server.ts';
 import type { Responder } from '../support/scripted-server.ts';
 import {
   ask,
   AUTHORITY,
   certified,
-  createHarness,
   failureOf,
   start,
   until,
@@ -56,9 +49,8 @@ function drip(_request: unknown, { socket }: Parameters<Responder>[1]): void {
 }
 
 /** The reason of a query that fails, and the codes of its requests. It must leave no connection open. */
-async function failureAfter(response: Responder, timeoutMs = 5_000, maxAttempts = 4) {
-  const { server, harness } = await start({ config: { timeoutMs } });
-  server.data = response;
+async function failureAfter(data: Responder, timeoutMs = 5_000, maxAttempts = 4) {
+  const { server, harness } = await start({ data, config: { timeoutMs } });
   const client = harness.clientFor('riverside', { maxAttempts, maxWaitMs: 0 });
   const { reason, message } = await failureOf(ask(client));
   await until(() => server.sockets.size <= 1);
@@ -108,9 +100,8 @@ test.for<[string, Responder]>([
   ['is compressed with gzip', gzipped(gzipSync(GOOD))],
   ['comes after interim responses', raw(`HTTP/1.1 103 Hints\r\nX: y\r\n\r\n${WHOLE}`)],
   ['ends with the connection', raw(`${OK}\r\n${GOOD}`, 'end')],
-])('a response that %s is good', async ([, response]) => {
-  const { server, harness } = await start();
-  server.data = response;
+])('a response that %s is good', async ([, data]) => {
+  const { harness } = await start({ data });
   expect((await ask(harness.riverside)).rows).toEqual([{ key: 1, counts: [3, 1] }]);
   expect(harness.requests).toEqual(['token:200', 'peoplecount:200']);
 });
@@ -118,9 +109,8 @@ test.for<[string, Responder]>([
 test.for<[string, Responder]>([
   ['status 204', status(204)],
   ['an empty body', status(200)],
-])('%s means that there are no rows, and keeps its connection', async ([, response]) => {
-  const { server, harness } = await start();
-  server.data = response;
+])('%s means that there are no rows, and keeps its connection', async ([, data]) => {
+  const { server, harness } = await start({ data });
   for (let poll = 0; poll < 2; poll += 1) {
     expect(await ask(harness.riverside)).toEqual({ aggregation: 'minute', rows: [], metadata: {} });
   }
@@ -128,11 +118,11 @@ test.for<[string, Responder]>([
 });
 
 test('a kept connection that the service closes costs a retry', async () => {
-  const { server, harness } = await start();
-  server.data = inTurn((_request, response) => {
+  const data = inTurn<Parameters<Responder>, void>((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(GOOD, () => response.socket?.destroy());
   }, body(GOOD));
+  const { harness } = await start({ data });
   await ask(harness.riverside);
   expect((await ask(harness.riverside)).rows).toHaveLength(1);
 });
@@ -166,19 +156,17 @@ describe('a connection', () => {
 });
 
 test('the error of a service that cannot be reached names its URL', async () => {
-  const gone = await startScriptedServer();
-  await gone.close();
-  const harness = createHarness(gone.url);
+  const { server, harness } = await start();
+  await server.close();
   const { reason, message } = await failureOf(ask(harness.riverside));
   expect(reason).toBe('unreachable');
-  expect(message).toBe(`POST ${gone.url}/connect/token: ECONNREFUSED`);
+  expect(message).toBe(`POST ${server.url}/connect/token: ECONNREFUSED`);
   expect(harness.requests).toEqual(Array(4).fill('token:none'));
 });
 
 describe('TLS', () => {
   test('trusts the certificate authority of the configuration', async () => {
-    const server = await startScriptedServer(await certified());
-    const harness = createHarness(server.url, { config: { ca: AUTHORITY } });
+    const { harness } = await start({ tls: await certified(), config: { ca: AUTHORITY } });
     expect((await ask(harness.riverside)).rows).toHaveLength(1);
   });
 
@@ -187,8 +175,7 @@ describe('TLS', () => {
     ['for another host', { hosts: ['elsewhere.example.org'] }, AUTHORITY],
   ] as const)('with a certificate %s is unreachable, and nothing is sent', async (row) => {
     const [, changes, ca] = row;
-    const server = await startScriptedServer(await certified(changes));
-    const harness = createHarness(server.url, { config: { ca } });
+    const { server, harness } = await start({ tls: await certified(changes), config: { ca } });
     const { reason, message } = await failureOf(ask(harness.riverside));
     expect(reason).toBe('unreachable');
     expect(message).toMatch(/: [A-Z_]+ \(.*set service\.ca_file\)$/);

@@ -13,7 +13,8 @@ import type { CustomerClient, ServiceOptions } from '../../../src/service/types.
 import { makeAuthority, makeCertificate } from '../../support/certificates.ts';
 import type { CertificateOptions, Certified } from '../../support/certificates.ts';
 import { VirtualClock } from '../../support/virtual-clock.ts';
-import { peopleBody, startScriptedServer, tokenBody } from '../../support/scripted-server.ts';
+import { GOOD, peopleBody, startScriptedServer, tokenBody } from '../../support/scripted-server.ts';
+import type { Responder } from '../../support/scripted-server.ts';
 
 export const SECRET = 'secret-81d2c0ffee';
 
@@ -41,9 +42,7 @@ export function createHarness(url: string, { config, ...options }: HarnessOption
   const requests: string[] = [];
   const credentials: boolean[] = [];
   const reported: string[] = [];
-  function write(line: string): void {
-    reported.push(line);
-  }
+  const write = reported.push.bind(reported);
   const log = createLogger({ level: 'debug', format: 'json', write, clock: systemClock });
   const service = createService({
     config: {
@@ -95,8 +94,14 @@ export function createHarness(url: string, { config, ...options }: HarnessOption
   };
 }
 
-export async function start(options: HarnessOptions = {}) {
-  const server = await startScriptedServer();
+/** Starts a server, with a certificate if one is given, that responds with `data`, and a client for it. */
+export async function start({
+  tls,
+  data = GOOD,
+  ...options
+}: HarnessOptions & { readonly tls?: Certified; readonly data?: Responder } = {}) {
+  const server = await startScriptedServer(tls);
+  server.data = data;
   return { server, harness: createHarness(server.url, options) };
 }
 
@@ -129,7 +134,7 @@ export function ask(client: CustomerClient, query = QUERY): Promise<AggregatedRe
   return client.query(query, never());
 }
 
-export async function failureOf(promise: Promise<unknown>): Promise<ServiceError> {
+export async function failureOf(promise: Promise<unknown>) {
   const outcome = await promise.catch((error: unknown) => error);
   assert(outcome instanceof ServiceError, outcome instanceof Error ? outcome : 'no error');
   return outcome;
@@ -140,6 +145,6 @@ export async function until(condition: () => boolean): Promise<void> {
   await vi.waitUntil(condition, { interval: 1, timeout: 20_000 });
 }
 
-export function virtualClock(): VirtualClock {
+export function virtualClock() {
   return new VirtualClock(Date.parse('2026-11-01T12:00:00Z'));
 }
