@@ -69,7 +69,7 @@ test.concurrent.each([
   ['SIGTERM', 143, ['query', 'login', '--customer=hanging-query']],
 ] as const)('%s ends with status %i: %s', async (signal, status, command) => {
   const customer = service.addCustomer(`hanging-${command[0]}`, 'UTC');
-  service.fail(customer, 'hang', 'token');
+  customer.faults.token = 'hang';
   const config = harness.configure([customer], { file: `${customer.name}.yaml` });
   const running = launch(workspace, [...command, `--config.file=${config}`]);
   await eventually(() => expect(service.requestsOf(customer, 'token')).not.toEqual([]));

@@ -47,10 +47,10 @@ beforeAll(async () => {
     },
   });
   // Some families have series only after a failure.
-  service.fail(riverside, 500);
+  riverside.faults.data = 500;
   daemon = await harness.start(configFile);
   await untilUp(0, 'people');
-  service.heal(riverside);
+  riverside.faults = {};
   await untilUp(1, ...breakdowns);
   await exact(daemon, riverside, hillside);
   await vi.waitUntil(async () => (await daemon.scrape()).all('library_device_info').length > 0, {

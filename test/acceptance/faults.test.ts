@@ -7,7 +7,6 @@ import type { Exposition } from './exposition.ts';
 import { Harness } from './harness.ts';
 
 const harness = new Harness();
-const { service } = harness;
 const cases = (
   [
     [500, 'server'],
@@ -42,7 +41,7 @@ function valuesOf(exposition: Exposition, customer: string): readonly unknown[] 
 test('a failed poll changes no value, and the next good one makes all exact', async () => {
   const before = await daemon.scrape();
   for (const { fault, customer } of cases) {
-    service.fail(customer, fault);
+    customer.faults.data = fault;
     customer.ledger.add('people', { in: 3, out: 1 });
     customer.ledger.add('logins', { in: 2 });
   }
@@ -62,7 +61,7 @@ test('a failed poll changes no value, and the next good one makes all exact', as
       expect(during.value('library_exporter_poll_failures_total', labels)).toBeGreaterThan(0);
     }
   });
-  customers.forEach((customer) => service.heal(customer));
+  customers.forEach((customer) => (customer.faults = {}));
   const after = await exact(daemon, ...customers);
   for (const { name } of customers) {
     expect(after.value('library_up', { customer: name, stream: 'people' })).toBe(1);

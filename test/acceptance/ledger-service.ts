@@ -9,7 +9,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { aggregations, Ledger } from './ledger.ts';
-import type { Conventions, Stream } from './ledger.ts';
+import type { Conventions } from './ledger.ts';
 
 const ISO_8601 = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?$/;
 
@@ -42,6 +42,8 @@ const FAULTS = {
   },
 } satisfies Readonly<Record<string, (body: string, sent: string) => Reply>>;
 
+type Outcome = Reply | 'reset' | 'hang';
+
 /** A number is a bare status. */
 export type Fault = number | keyof typeof FAULTS | 'reset' | 'hang';
 
@@ -50,8 +52,8 @@ export interface ServiceCustomer {
   /** What the token endpoint accepts. A test changes it so that the credentials are refused. */
   secret: string;
   readonly ledger: Ledger;
-  /** What the endpoints do in place of a good response, and how often they did. */
-  readonly faults: Partial<Record<'token' | 'data', { readonly fault: Fault; served: number }>>;
+  /** What a test lets the endpoints do in place of a good response. */
+  faults: { token?: Fault; data?: Fault };
 }
 
 type Endpoint = 'token' | 'peoplecount' | 'login';
@@ -67,11 +69,11 @@ export class LedgerService {
   /** Sentences, one for each rule of the interface that a request broke. */
   readonly violations: string[] = [];
   readonly customers = new Map<string, ServiceCustomer>();
-  readonly issuedTokens = new Map<string, ServiceCustomer>();
+  /** Revoked tokens are nobody's. */
+  readonly issuedTokens = new Map<string, ServiceCustomer | undefined>();
   /** How far the service's clock is ahead. */
   clockShiftMs = 0;
   url = '';
-  readonly #revoked = new Set<string>();
   readonly #server = createServer((request, response) => {
     this.#serve(request, response).catch((error: unknown) => {
       this.violations.push(`the fake failed: ${String(error)}`);
@@ -97,25 +99,14 @@ export class LedgerService {
     return customer;
   }
 
-  /** Applies the fault to the customer's next requests, until `heal`. */
-  fail({ faults }: ServiceCustomer, fault: Fault, endpoint: 'token' | 'data' = 'data'): void {
-    faults[endpoint] = { fault, served: 0 };
-  }
-
-  heal({ faults }: ServiceCustomer): void {
-    delete faults.token;
-    delete faults.data;
-  }
-
   revokeTokens(customer: ServiceCustomer): void {
     const owned = [...this.issuedTokens].filter(([, owner]) => owner === customer);
-    owned.forEach(([token]) => this.#revoked.add(token));
+    owned.forEach(([token]) => this.issuedTokens.set(token, undefined));
   }
 
   /** The customer's requests to an endpoint so far. */
   requestsOf(customer: ServiceCustomer, endpoint: Endpoint): readonly RecordedRequest[] {
-    const ofCustomer = this.requests.filter((request) => request.customer === customer);
-    return ofCustomer.filter((request) => request.endpoint === endpoint);
+    return this.requests.filter((one) => one.customer === customer && one.endpoint === endpoint);
   }
 
   /** Every secret and every issued token. */
@@ -126,88 +117,77 @@ export class LedgerService {
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', this.url);
-    response.setHeader('date', new Date(Date.now() + this.clockShiftMs).toUTCString());
-    switch (url.pathname) {
-      case '/connect/token':
-        return this.#serveToken(request, response);
-      case '/v1/peoplecount':
-        return this.#serveData('people', url.searchParams, request, response);
-      case '/v1/login':
-        return this.#serveData('logins', url.searchParams, request, response);
-      default:
-        this.violations.push(`no such path: ${url.pathname}`);
-        return sendJson(response, 404, { error: 'not found' });
+    const sent = await text(request);
+    const reply =
+      url.pathname === '/connect/token' ? this.#token(request, sent) : this.#data(request, url);
+    if (reply === 'reset') {
+      response.socket?.resetAndDestroy();
+    } else if (reply !== 'hang') {
+      const { status = 200, headers, body = '{}' } = reply;
+      response.setHeader('date', new Date(Date.now() + this.clockShiftMs).toUTCString());
+      response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
     }
   }
 
-  async #serveToken(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = await text(request);
-    const form = new URLSearchParams(body);
+  #token({ method, headers }: IncomingMessage, sent: string): Outcome {
+    const form = new URLSearchParams(sent);
     const customer = this.customers.get(form.get('client_id') ?? '');
     this.requests.push({ customer, endpoint: 'token', query: new URLSearchParams() });
-    const type = request.headers['content-type'] ?? '';
+    const type = headers['content-type'] ?? '';
     this.#require({
-      'the token request is a POST': request.method === 'POST',
+      'the token request is a POST': method === 'POST',
       'the token request is form-encoded': /^application\/x-www-form-urlencoded\b/.test(type),
       'grant_type client_credentials': form.get('grant_type') === 'client_credentials',
       'scope ServiceAPI': form.get('scope') === 'ServiceAPI',
     });
     if (!customer || form.get('client_secret') !== customer.secret) {
-      return sendJson(response, 400, { error: 'invalid_client' });
+      return { status: 400, body: '{"error":"invalid_client"}' };
     }
     const token = `token-${randomUUID()}`;
     this.issuedTokens.set(token, customer);
     const terms = { expires_in: 3600, token_type: 'Bearer', scope: 'ServiceAPI' };
-    const sent = [body, ...form.values(), token].join(' ');
-    return respondOrFail(customer, 'token', { access_token: token, ...terms }, sent, response);
+    const repeated = [sent, ...form.values(), token].join(' ');
+    return outcomeOf({ access_token: token, ...terms }, customer.faults.token, repeated);
   }
 
   /** Verifies the rules of docs/service.md#requests. */
-  #serveData(
-    stream: Stream,
-    query: URLSearchParams,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): void {
-    const authorization = request.headers.authorization ?? '';
-    const token = authorization.replace(/^Bearer /, '');
-    const customer = this.issuedTokens.get(token);
-    const endpoint = stream === 'people' ? 'peoplecount' : 'login';
-    this.requests.push({ customer, endpoint, query });
+  #data({ method, headers }: IncomingMessage, { pathname, searchParams: query }: URL): Outcome {
+    const { authorization = '' } = headers;
+    const customer = this.issuedTokens.get(authorization.replace(/^Bearer /, ''));
+    const isLogin = pathname === '/v1/login';
+    this.requests.push({ customer, endpoint: isLogin ? 'login' : 'peoplecount', query });
     const aggregation = aggregations.find((known) => known === query.get('aggregation'));
     const [from, to] = [query.get('from'), query.get('to')];
     const limit = Number(query.get('limit') ?? NaN);
-    const isPage = stream === 'people' && limit > 0 && !query.has('aggregation');
+    const isPage = !isLogin && limit > 0 && !query.has('aggregation');
     const isGood = this.#require({
-      'data requests are GET': request.method === 'GET',
+      'a known path': isLogin || pathname === '/v1/peoplecount',
+      'data requests are GET': method === 'GET',
       'data requests carry a bearer token': authorization.startsWith('Bearer '),
       'a known aggregation, or a page': aggregation !== undefined || isPage,
-      'logins by time only':
-        stream === 'people' || /^(minute|quarter|day)$/.test(aggregation ?? ''),
+      'logins by time only': !isLogin || /^(minute|quarter|day)$/.test(aggregation ?? ''),
       'aggregation without limit or startToken':
         isPage || (!query.has('limit') && !query.has('startToken')),
       'to only with from': to === null || from !== null,
       'from and to in ISO 8601': [from, to].every((time) => time === null || ISO_8601.test(time)),
     });
-    if (!customer || this.#revoked.has(token)) {
-      return sendJson(response, 401, { error: 'unauthorized' });
+    if (!customer || !isGood) {
+      return { status: customer ? 400 : 401 };
     }
+    const { ledger, faults } = customer;
     const fromMs = from === null ? -Infinity : Date.parse(from);
     const toMs = to === null ? Infinity : Date.parse(to);
-    if (isPage && isGood) {
-      const result = customer.ledger.page(fromMs, toMs, limit);
+    if (aggregation === undefined) {
+      const result = ledger.page(fromMs, toMs, limit);
       const metadata = { from: from ?? '', count: result.length, limit };
-      return respondOrFail(customer, 'data', { metadata, result }, authorization, response);
+      return outcomeOf({ metadata, result }, faults.data, authorization);
     }
-    if (aggregation === undefined || !isGood) {
-      return sendJson(response, 400, { error: 'bad request' });
-    }
-    const served = customer.ledger.respond(stream, aggregation, fromMs, toMs);
+    const served = ledger.respond(isLogin ? 'logins' : 'people', aggregation, fromMs, toMs);
     const logins = served.rows.map(({ key, in: value }) => ({ key, value }));
-    const result = stream === 'people' ? served.rows : logins;
+    const result = isLogin ? logins : served.rows;
     const window = { from: from ?? '', to: to ?? new Date().toISOString() };
     const metadata = { ...window, count: result.length, aggregation: served.aggregation };
-    return respondOrFail(customer, 'data', { metadata, result }, authorization, response);
+    return outcomeOf({ metadata, result }, faults.data, authorization);
   }
 
   /** Whether all rules were kept; the others are violations. */
@@ -218,32 +198,15 @@ export class LedgerService {
   }
 }
 
-function sendJson(response: ServerResponse, status: number, body: object): void {
-  send(response, { status, body: JSON.stringify(body) });
-}
-
-function send(response: ServerResponse, { status = 200, headers, body = '{}' }: Reply): void {
-  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body);
-}
-
-/** Sends the good response, or what the customer's fault makes of it. */
-function respondOrFail(
-  customer: ServiceCustomer,
-  endpoint: 'token' | 'data',
-  good: object,
-  sent: string,
-  response: ServerResponse,
-): void {
-  const injected = customer.faults[endpoint];
-  if (injected === undefined) {
-    return sendJson(response, 200, good);
+/** The good response, or what a fault makes of it and of what was sent. */
+function outcomeOf(good: object, fault: Fault | undefined, sent: string): Outcome {
+  if (fault === 'reset' || fault === 'hang') {
+    return fault;
   }
-  injected.served += 1;
-  const { fault } = injected;
-  if (fault === 'reset') {
-    response.socket?.resetAndDestroy();
-  } else if (fault !== 'hang') {
-    const isStatus = typeof fault === 'number';
-    send(response, isStatus ? { status: fault } : FAULTS[fault](JSON.stringify(good), sent));
-  }
+  const body = JSON.stringify(good);
+  return typeof fault === 'number'
+    ? { status: fault }
+    : fault === undefined
+      ? { body }
+      : FAULTS[fault](body, sent);
 }

@@ -48,7 +48,7 @@ const FAILED = 'config reload failed, keeping previous config';
 
 test('customers are added and removed at SIGHUP, with no effect on the others', async () => {
   // Removed during a poll, the customer must not come back.
-  service.fail(leaving, 'hang');
+  leaving.faults.data = 'hang';
   const requests = service.requestsOf(leaving, 'peoplecount').length;
   await eventually(() => {
     expect(service.requestsOf(leaving, 'peoplecount').length).toBeGreaterThan(requests);
@@ -60,7 +60,7 @@ test('customers are added and removed at SIGHUP, with no effect on the others', 
     added: 'added',
     removed: 'leaving',
   });
-  service.heal(leaving);
+  leaving.faults = {};
   const after = await daemon.scrape();
   expect(customersOf(after)).toEqual(['added', 'changing', 'steady']);
   expectAllExact(after, steady);
