@@ -76,18 +76,14 @@ test.each([
     for (const [name, labels] of families) {
       const type = typeOf(name);
       const family = isOpen ? name.replace(/_total$/, '') : name;
-      const series = exposition.all(type === 'histogram' ? `${name}_count` : name);
+      expect([name, exposition.type.get(family)]).toEqual([name, type]);
       // Gauges of a building have `branch` where it is a branch.
       const isOfBuilding = labels.includes('branch') && !name.startsWith('library_branch_');
-      const shown = new Set(
-        series.map((sample) =>
-          Object.keys(isOfBuilding ? { branch: '', ...sample.labels } : sample.labels)
-            .toSorted()
-            .join(),
-        ),
-      );
+      const series = exposition
+        .all(type === 'histogram' ? `${name}_count` : name)
+        .map((one) => Object.keys({ ...(isOfBuilding && { branch: '' }), ...one.labels }));
+      const shown = new Set(series.map((names) => names.toSorted().join()));
       expect([name, ...shown]).toEqual([name, [...labels].toSorted().join()]);
-      expect([name, exposition.type.get(family)]).toEqual([name, type]);
     }
     const withoutHelp = [...exposition.type.keys()].filter((name) => !exposition.help.get(name));
     expect(withoutHelp).toEqual([]);
@@ -106,18 +102,15 @@ function typeOf(name: string): string {
   return isHistogram ? 'histogram' : name.endsWith('_total') ? 'counter' : 'gauge';
 }
 
-/** The ledger's sum since an instant, of each branch, client or device of the period. */
-function sumsOf(breakdown: Breakdown, side: 'in' | 'out', sinceMs: number) {
-  const sums: Record<string, number> = {};
-  const startMs = periodStart(Date.now(), harness.zone, dayStartsAt);
-  const ofPeriod = riverside.ledger.records.filter(
-    ({ stream, eventMs }) => stream === 'people' && eventMs >= startMs,
-  );
-  for (const record of ofPeriod) {
-    const key = record[breakdown];
-    sums[key] = (sums[key] ?? 0) + (record.eventMs > sinceMs ? record[side] : 0);
+/** The service's sums of the period or of today, of each branch, client or device of the period. */
+function sumsOf(breakdown: Breakdown, side: 'in' | 'out', startOf: typeof dayStart) {
+  function rowsSince(start: typeof dayStart) {
+    const startMs = start(Date.now(), harness.zone, dayStartsAt);
+    return riverside.ledger.respond('people', breakdown, startMs, Infinity).rows;
   }
-  return sums;
+  const zeros = rowsSince(periodStart).map(({ key }) => [key, 0] as const);
+  const sums = rowsSince(startOf).map((row) => [row.key, row[side]] as const);
+  return Object.fromEntries([...zeros, ...sums]);
 }
 
 /** The values of a breakdown by key. */
@@ -134,9 +127,6 @@ test('every breakdown is exact, with late records, and branches have names and a
   riverside.ledger.add('people', { in: 3, out: 1 }, Date.now() - 3 * dayMs);
   riverside.ledger.add('people', { in: 2, out: 5 });
   await exact(daemon, riverside);
-  const [periodMs, todayMs] = [periodStart, dayStart].map((startOf) =>
-    startOf(Date.now(), harness.zone, dayStartsAt),
-  ) as [number, number];
   const sides = [
     ['people_entered', 'in'],
     ['people_exited', 'out'],
@@ -145,17 +135,17 @@ test('every breakdown is exact, with late records, and branches have names and a
     const latest = await daemon.scrape();
     for (const breakdown of breakdowns) {
       for (const [counter, side] of sides) {
-        const totals = sumsOf(breakdown, side, periodMs);
+        const totals = sumsOf(breakdown, side, periodStart);
         expect(shown(latest, breakdown, `${counter}_total`)).toEqual(totals);
         // A configured building that counted nobody has 0 today, and no total.
         const others = breakdown === 'branch' ? { 7: 0 } : {};
-        const today = { ...others, ...sumsOf(breakdown, side, todayMs) };
+        const today = { ...others, ...sumsOf(breakdown, side, dayStart) };
         expect(shown(latest, breakdown, `${counter}_today`)).toEqual(today);
       }
     }
-    const exited = sumsOf('branch', 'out', todayMs);
+    const exited = sumsOf('branch', 'out', dayStart);
     const inside = shown(latest, 'branch', 'occupancy_people');
-    for (const [branch, entered] of Object.entries(sumsOf('branch', 'in', todayMs))) {
+    for (const [branch, entered] of Object.entries(sumsOf('branch', 'in', dayStart))) {
       expect(inside[branch]).toBeGreaterThanOrEqual(entered - (exited[branch] ?? NaN));
     }
     return latest;
@@ -220,19 +210,20 @@ test('no HTTP request makes the exporter request anything from the service', asy
   const file = harness.configure([idle], { polling });
   const other = await harness.start(file, [`--storage.path=${workspace.folder}/idle`]);
   await exact(other, idle);
+  function requests() {
+    return service.requests.filter(({ customer }) => customer === idle);
+  }
   // The past is read after the first polls: it alone has an end.
   await eventually(() => {
-    const read = service.requests.filter(
-      ({ customer, query }) => customer === idle && query.has('to'),
-    );
+    const read = requests().filter(({ query }) => query.has('to'));
     const kinds = read.map(({ endpoint, query }) => `${endpoint} ${query.get('aggregation')}`);
     expect(new Set(kinds).size).toBe(6);
   });
-  const requests = service.requests.filter(({ customer }) => customer === idle).length;
+  const { length } = requests();
   const query = 'customer=idle&from=2026-01-01&target=http://127.0.0.1:1&reload=1';
   for (const path of ['/metrics', '/', '/-/healthy', '/-/ready', '/probe', '/v1/peoplecount']) {
     await (await other.get(`${path}?${query}`)).text();
   }
-  expect(service.requests.filter(({ customer }) => customer === idle)).toHaveLength(requests);
+  expect(requests()).toHaveLength(length);
   await harness.stop(other);
 });

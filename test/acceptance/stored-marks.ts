@@ -4,11 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-export interface StoredMark {
-  readonly counter: string;
-  readonly value: number;
-}
-
 /** Changes when the counters of a key rose last. The exporter must not run. */
 export function updateMarks(storage: string, key: string, atMs: number): void {
   const database = new DatabaseSync(join(storage, 'state.db'));
@@ -21,7 +16,7 @@ export function updateMarks(storage: string, key: string, atMs: number): void {
 }
 
 /** Reads a copy of the files in a storage folder. Throws an Error if there are none. */
-export function readStoredMarks(storage: string): readonly StoredMark[] {
+export function readStoredMarks(storage: string) {
   const folder = mkdtempSync(join(tmpdir(), 'stored-marks-'));
   try {
     cpSync(storage, folder, { recursive: true });

@@ -236,11 +236,13 @@ describe('a scrape of customers', () => {
   test.each<[Format, string]>([
     ['text', ''],
     ['openmetrics', '# EOF\n'],
-  ])('of all is the whole scrape as %s', (format, end) => {
+  ])('of all is the whole scrape as %s, but for the exporter metrics', async (format, end) => {
     const { exposition } = exposing(riverside(), harbour(), harbour({ customer: 'quay' }));
     const names = ['riverside', 'harbour', 'quay', 'harbour'];
     const text = String(Buffer.concat(renderCustomers(exposition, names, format, false) ?? []));
     expect(text).toBe(textOf(exposition, format) + end);
+    const whole = String(await scrape(exposition, format, false));
+    expect(whole).toBe(`${textOf(exposition, format)}own 1\n${end}`);
   });
 
   test('follows a change without a scrape of everything, and can be compressed', () => {
@@ -252,22 +254,17 @@ describe('a scrape of customers', () => {
     expect(gunzipSync(zipped)).toEqual(plain);
   });
 
-  test('is nothing if one of them is unknown or removed', () => {
+  test('is nothing if one of them is unknown or removed; what was removed is in no scrape', () => {
     const { exposition, sources } = exposing(riverside(), harbour());
+    expect(textOf(exposition)).toMatch(/riverside.*region/);
     expect(renderCustomers(exposition, ['riverside', ''], 'text', false)).toBeUndefined();
     setSources(exposition, sources.slice(1));
     expect(renderCustomers(exposition, ['riverside'], 'text', false)).toBeUndefined();
+    expect(textOf(exposition)).not.toMatch(/riverside|region/);
   });
 });
 
 describe('a scrape', () => {
-  test('ends with the exporter metrics, and in OpenMetrics with the end marker', async () => {
-    const { exposition } = exposing(riverside(), harbour());
-    const text = await scrape(exposition, 'text', false);
-    expect(String(text)).toBe(`${textOf(exposition)}own 1\n`);
-    expect(String(await scrape(exposition, 'openmetrics', false))).toMatch(/\nown 1\n# EOF\n$/);
-  });
-
   test('with gzip is one gzip member, so that curl and browsers read all of it', async () => {
     const { exposition } = exposing(riverside(), harbour());
     const gzip = await scrape(exposition, 'text', true);
@@ -337,13 +334,6 @@ describe('rendering', () => {
     expect(text).toContain('library_occupancy_people{customer="a"} 43\n');
     expect(text).toContain('library_occupancy_people{customer="c127"} 42\n');
     expect(textOf(exposition)).toContain('library_occupancy_people{customer="c127"} 43\n');
-  });
-
-  test('leaves out a removed customer and its label names', () => {
-    const { exposition, sources } = exposing(riverside(), harbour());
-    textOf(exposition);
-    setSources(exposition, sources.slice(1));
-    expect(textOf(exposition)).not.toMatch(/riverside|region/);
   });
 
   test('happens before a scrape, once the polls have settled, and ends with the signal', async () => {

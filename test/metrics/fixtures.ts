@@ -2,11 +2,7 @@
 import { BREAKDOWNS } from '../../src/base/model.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import { UNPOLLED } from '../../src/counting/totals/health.ts';
-import type {
-  CustomerMetrics,
-  MetricsSource,
-  StreamMetrics,
-} from '../../src/counting/customer-metrics.ts';
+import type { CustomerMetrics, StreamMetrics } from '../../src/counting/customer-metrics.ts';
 import { createExposition } from '../../src/metrics/exposition.ts';
 import type { Exposition } from '../../src/metrics/exposition.ts';
 import type { Format } from '../../src/metrics/family.ts';
@@ -88,27 +84,25 @@ export function setSources(exposition: Exposition, sources: readonly TestSource[
   exposition.setCustomers(sources, configured);
 }
 
-class TestSource implements MetricsSource {
-  readonly customer: string;
-  metrics: CustomerMetrics;
-  asked = 0;
+type TestSource = ReturnType<typeof sourceOf>;
 
-  constructor(metrics: CustomerMetrics) {
-    this.customer = metrics.customer;
-    this.metrics = metrics;
-  }
-
-  metricsAt(): CustomerMetrics {
-    this.asked += 1;
-    return this.metrics;
-  }
+function sourceOf(metrics: CustomerMetrics) {
+  return {
+    customer: metrics.customer,
+    metrics,
+    asked: 0,
+    metricsAt() {
+      this.asked += 1;
+      return this.metrics;
+    },
+  };
 }
 
 /** What exposes these metrics, each by a source of its own. */
 export function exposing(...metrics: readonly CustomerMetrics[]) {
   const clock = new VirtualClock(NOW_MS);
   const exposition = createExposition({ clock });
-  const sources = metrics.map((each) => new TestSource(each));
+  const sources = metrics.map(sourceOf);
   setSources(exposition, sources);
   return { clock, exposition, sources };
 }
