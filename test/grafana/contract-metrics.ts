@@ -1,10 +1,9 @@
 /**
- * The metrics that the exporter promises, with their labels beside job and instance: what a
- * dashboard, a rule or a check may ask for. Written by hand, not from the code, so that a name
- * changed there is found here.
+ * The metrics that the exporter promises, with their labels beside job and instance. Written by hand, not from the
+ * code, so that a name changed there is found here.
  */
 import { readRecordings } from '../prometheus/rules.ts';
-import { matchedLabels, selectorsOf } from './promql.ts';
+import { selectorsOf } from './promql.ts';
 
 type Metrics = Readonly<Record<string, readonly string[]>>;
 
@@ -21,10 +20,9 @@ export const CONTRACT_METRICS: Metrics = {
     `library_people_entered_today library_people_exited_today library_occupancy_people
     library_capacity_people library_open library_staffed library_people_last_seen_timestamp_seconds
     library_occupancy_estimate_people library_occupancy_estimate_lower_people
-    library_occupancy_estimate_upper_people
-    library_door_count_ratio library_people_entered_usual_hour
-    library_people_entered_usual_today library_occupancy_usual_people
-    library_inside_people library_people_entered_hour
+    library_occupancy_estimate_upper_people library_door_count_ratio
+    library_people_entered_usual_hour library_people_entered_usual_today
+    library_occupancy_usual_people library_inside_people library_people_entered_hour
     library_people_missed library_counts_trusted`,
   ),
   ...metrics(
@@ -33,20 +31,16 @@ export const CONTRACT_METRICS: Metrics = {
     library_values_accepted_timestamp_seconds library_polls_total
     library_poll_failures_total library_polls_skipped_total library_breakdown_keys_dropped`,
   ),
-  ...metrics(['customer', 'counter'], 'library_count_excess'),
-  ...metrics(['customer', 'branch', 'name', 'timezone'], 'library_site_info'),
-  ...metrics(['customer', 'month'], 'library_period_info'),
-  ...metrics(
-    ['customer', 'branch'],
-    'library_branch_people_entered_total library_branch_people_exited_total',
-  ),
-  ...metrics(['customer', 'branch', 'counter'], 'library_branch_count_excess'),
-  ...metrics(['customer', 'branch', 'name', 'problem'], 'library_problem_start_timestamp_seconds'),
-  ...metrics(
-    ['customer', 'device'],
-    'library_device_last_seen_timestamp_seconds library_device_people_missed',
-  ),
-  ...metrics(['customer', 'device', 'branch', 'client'], 'library_device_info'),
+  library_count_excess: ['customer', 'counter'],
+  library_site_info: ['customer', 'branch', 'name', 'timezone'],
+  library_period_info: ['customer', 'month'],
+  library_branch_people_entered_total: ['customer', 'branch'],
+  library_branch_people_exited_total: ['customer', 'branch'],
+  library_branch_count_excess: ['customer', 'branch', 'counter'],
+  library_problem_start_timestamp_seconds: ['customer', 'branch', 'name', 'problem'],
+  library_device_last_seen_timestamp_seconds: ['customer', 'device'],
+  library_device_people_missed: ['customer', 'device'],
+  library_device_info: ['customer', 'device', 'branch', 'client'],
   ...breakdown('client'),
   ...breakdown('device'),
   library_exporter_build_info: ['version', 'revision', 'nodeversion'],
@@ -90,7 +84,8 @@ export function labelsOf(metric: string): readonly string[] | undefined {
 export function seriesLabels(expression: string): readonly string[] {
   return selectorsOf(expression).flatMap((selector) => {
     const labels = labelsOf(selector.metric) ?? [];
-    const unknown = matchedLabels(selector).filter((label) => !labels.includes(label));
+    const matched = selector.matchers.map((matcher) => matcher.replace(/\W.*/s, ''));
+    const unknown = matched.filter((label) => !labels.includes(label));
     if (labels.length === 0 || unknown.length > 0) {
       throw new Error(`${selector.metric} does not exist, or has no label ${unknown.join()}`);
     }

@@ -16,11 +16,17 @@ const PANEL = z.object({
       }),
     )
     .min(1),
-  options: z.record(z.string(), z.unknown()),
+  options: z.object({ sortBy: z.array(z.object({ displayName: z.string() })).default([]) }),
   fieldConfig: z.object({
     overrides: z.array(z.object({ matcher: z.object({ options: z.string() }) })),
   }),
-  transformations: z.array(z.object({ id: z.string(), options: z.unknown() })).default([]),
+  transformations: z
+    .array(
+      z.object({
+        options: z.object({ renameByName: z.record(z.string(), z.string()).optional() }),
+      }),
+    )
+    .default([]),
 });
 
 /** A folded row with the panels below it. */
@@ -46,6 +52,13 @@ export function readDashboards(): readonly (readonly [string, Dashboard])[] {
     const text = readFileSync(new URL(name, FOLDER), 'utf8');
     return [name, DASHBOARD.parse(JSON.parse(text))];
   });
+}
+
+/** What columns are called, by the label or the query that they show. */
+export function columnsOf({ transformations }: Panel): Readonly<Record<string, string>> {
+  return (
+    transformations.findLast(({ options }) => options.renameByName)?.options.renameByName ?? {}
+  );
 }
 
 /** The queries of a panel. */

@@ -1,12 +1,10 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { z } from 'zod';
 import { generatedFiles } from '../../grafana/dashboards.ts';
 import { RUNBOOKS_URL } from '../../grafana/theme.ts';
 import { PROBLEM_KINDS } from '../../src/counting/problems.ts';
 import { labelsOf, seriesLabels } from './contract-metrics.ts';
-import { asPromql, queriesOf, readDashboards } from './dashboard.ts';
-import type { Panel } from './dashboard.ts';
+import { asPromql, columnsOf, queriesOf, readDashboards } from './dashboard.ts';
 import { groupingLabels, selectorsOf, syntaxErrors } from './promql.ts';
 import type { Selector } from './promql.ts';
 
@@ -15,8 +13,6 @@ const DASHBOARDS = readDashboards();
 /** What the exporter knows is not computed again, and a number never stands for "unknown". */
 const NOT_IN_PROMQL =
   /\b(label_replace|label_join|count_values|year|month|days_in_month)\b\s*\(|-\s*1\b/;
-
-const ORGANIZED = z.object({ renameByName: z.record(z.string(), z.string()) });
 
 function read(path: string): string {
   return readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
@@ -62,26 +58,20 @@ describe.each(DASHBOARDS)('%s', (_file, { uid, panels, templating }) => {
   );
 
   test.each(panels.map((panel) => [panel.title, panel] as const))(
-    '%s changes the looks of columns and lines that there are',
+    '%s names labels of its queries, and is sorted and formatted by what the reader sees',
     (_title, panel) => {
-      const changed = panel.fieldConfig.overrides.map(({ matcher }) => matcher.options);
-      expect(shownNames(panel)).toEqual(expect.arrayContaining(changed));
-    },
-  );
-
-  test.each(panels.filter(({ type }) => type === 'table').map((p) => [p.title, p] as const))(
-    '%s names labels of its queries, and is sorted by what the reader sees',
-    (_title, panel) => {
-      const { targets, transformations, options } = panel;
+      const { targets, options, fieldConfig } = panel;
+      const columns = columnsOf(panel);
       const known = targets.flatMap(({ expr }) => seriesLabels(asPromql(expr)));
-      const renamed = transformations.flatMap(({ options: of }) =>
-        Object.keys(ORGANIZED.safeParse(of).data?.renameByName ?? {}),
-      );
-      const labels = renamed.filter((name) => /^(?!Value$)\w+$/.test(name));
+      const labels = Object.keys(columns).filter((name) => /^(?!Value$)\w+$/.test(name));
       expect(known).toEqual(expect.arrayContaining(labels));
-      const sorted = z.array(z.object({ displayName: z.string() })).optional();
-      const by = sorted.parse(options['sortBy'])?.map(({ displayName }) => displayName) ?? [];
-      expect(headingsOf(panel)).toEqual(expect.arrayContaining(by));
+      const by = options.sortBy.map(({ displayName }) => displayName);
+      expect(Object.values(columns)).toEqual(expect.arrayContaining(by));
+      const lines = targets.map(({ legendFormat }) => legendFormat);
+      const changed = fieldConfig.overrides.map(({ matcher }) => matcher.options);
+      // Columns of weekdays are numbers.
+      const named = changed.filter((name) => !/^[0-6]$/.test(name));
+      expect([...Object.values(columns), ...lines]).toEqual(expect.arrayContaining(named));
     },
   );
 
@@ -111,20 +101,4 @@ function choicesFor(uid: string, selector: Selector): readonly string[] {
     : 'customer=~"$customer"';
   const isRecorded = uid === 'library-statistics' && selector.range !== undefined;
   return [...(isRecorded ? [] : ['job=~"$job"']), ...(isOfExporters ? [] : [customer])];
-}
-
-function headingsOf({ transformations }: Panel): readonly string[] {
-  return transformations.flatMap(({ options }) =>
-    Object.values(ORGANIZED.safeParse(options).data?.renameByName ?? {}),
-  );
-}
-
-/** What columns and lines of a panel are called; those of weekdays are numbers. */
-function shownNames(panel: Panel): readonly string[] {
-  const numbers = Array.from({ length: 7 }, (_, day) => String(day));
-  return [
-    ...headingsOf(panel),
-    ...panel.targets.map(({ legendFormat }) => legendFormat),
-    ...numbers,
-  ];
 }

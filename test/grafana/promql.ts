@@ -1,8 +1,4 @@
-/**
- * What an expression says, by Prometheus's own grammar: which series it names, with which matchers,
- * and which labels it groups by. Whether its types are right is Prometheus's own
- * to say (test/e2e).
- */
+/** The series and labels that an expression names, by Prometheus's own grammar. Prometheus itself checks types (test/e2e). */
 import { parser } from '@prometheus-io/lezer-promql';
 
 export interface Selector {
@@ -31,11 +27,6 @@ export function selectorsOf(expression: string): readonly Selector[] {
       range: range ? text(expression, range) : undefined,
     };
   });
-}
-
-/** The label names that a selector matches on. */
-export function matchedLabels(selector: Selector): readonly string[] {
-  return selector.matchers.map((matcher) => /^\w+/.exec(matcher)?.[0] ?? '');
 }
 
 /** The labels after by, without, on, ignoring, group_left and group_right. */

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { prometheusRule } from '../../deploy/rules.ts';
 import { VERSION } from '../../src/cli/io.ts';
 import { seriesLabels } from '../grafana/contract-metrics.ts';
+import { asPromql, queriesOf, readDashboards } from '../grafana/dashboard.ts';
 import { groupingLabels, madeLabels, selectorsOf } from '../grafana/promql.ts';
 import {
   PROMETHEUS_FOLDER,
@@ -10,15 +11,11 @@ import {
   readAlerts,
   readGroups,
   readPrometheusFile,
-  readRecordings,
 } from './rules.ts';
 
-const ALERTS = readAlerts();
-const RECORDINGS = readRecordings();
-const EXPRESSIONS = [
-  ...RECORDINGS.map(({ record, expr }) => [record, expr] as const),
-  ...ALERTS.map(({ alert, expr }) => [alert, expr] as const),
-];
+const EXPRESSIONS = readGroups().flatMap(({ rules }) =>
+  rules.map((rule) => ['record' in rule ? rule.record : rule.alert, rule.expr] as const),
+);
 const DOCS = readFileSync(new URL('../../docs/alerts.md', import.meta.url), 'utf8');
 
 test.each(EXPRESSIONS)('%s reads and groups by labels that exist', (_, expression) => {
@@ -39,18 +36,13 @@ test.each(RULE_FILES)('the first line of %s has the version', (path) => {
 test('a recording that is older than the look-back of five minutes is read over a range', () => {
   const rare = readGroups()
     .filter(({ interval }) => interval === '4h')
-    .flatMap(({ name, rules }) =>
-      rules.flatMap((rule) => ('record' in rule ? [{ name, record: rule.record }] : [])),
-    );
-  expect(rare).not.toEqual([]);
-  for (const { name, record } of rare) {
-    const readers = readGroups()
-      // In one group each rule reads what the rules before it have just recorded.
-      .filter((group) => group.name !== name)
-      .flatMap(({ rules }) => rules.flatMap(({ expr }) => selectorsOf(expr)))
-      .filter(({ metric }) => metric === record);
-    expect(readers.filter(({ range }) => range === undefined)).toEqual([]);
-  }
+    .flatMap(({ rules }) => rules.map((rule) => ('record' in rule ? rule.record : '')));
+  const queries = readDashboards().flatMap(([, { panels }]) => panels.flatMap(queriesOf));
+  const readers = [...queries.map(asPromql), ...readAlerts().map(({ expr }) => expr)]
+    .flatMap(selectorsOf)
+    .filter(({ metric }) => rare.includes(metric));
+  expect(readers).not.toEqual([]);
+  expect(readers.filter(({ range }) => range === undefined)).toEqual([]);
 });
 
 test('the rules of deploy/kubernetes are what npm run rules makes', () => {
@@ -65,5 +57,9 @@ test('every file of the folder is known', () => {
 
 test('docs/alerts.md has a section for each alert, and for no other', () => {
   const headings = [...DOCS.matchAll(/^### (Library\w+)$/gm)].map(([, name = '']) => name);
-  expect(headings.toSorted()).toEqual(ALERTS.map(({ alert }) => alert).toSorted());
+  expect(headings.toSorted()).toEqual(
+    readAlerts()
+      .map(({ alert }) => alert)
+      .toSorted(),
+  );
 });

@@ -1,9 +1,7 @@
 /** The shipped queries of dashboards, found by what a reader sees: dashboard, panel, and column or line. */
-import { z } from 'zod';
-import { readDashboards } from '../../grafana/dashboard.ts';
+import { columnsOf, readDashboards } from '../../grafana/dashboard.ts';
 
 const DASHBOARDS = readDashboards();
-const ORGANIZED = z.object({ renameByName: z.record(z.string(), z.string()) });
 
 /** What the reader has chosen and looks at. Times are milliseconds of the Unix time. */
 export interface Reader {
@@ -20,11 +18,10 @@ export function panelQuery(
 ): string {
   const [, dashboard] = DASHBOARDS.find(([, one]) => one.uid === `library-${uid}`) ?? [];
   const panel = dashboard?.panels.find((one) => one.title === title);
-  const { renameByName = {} } =
-    ORGANIZED.safeParse(panel?.transformations.at(-1)?.options).data ?? {};
+  const columns = panel === undefined ? {} : columnsOf(panel);
   const target = panel?.targets.find(
     ({ refId, legendFormat }) =>
-      name === undefined || legendFormat === name || renameByName[`Value #${refId}`] === name,
+      name === undefined || legendFormat === name || columns[`Value #${refId}`] === name,
   );
   if (target === undefined) {
     throw new Error(`library-${uid} has no panel "${title}" with a query "${name ?? ''}"`);
