@@ -21,22 +21,16 @@ const NOBODY_COUNTED = `${NORTH},problem="nobody_counted"`;
 const POLLS_FAILING = `${FAILING},problem="polls_failing"`;
 
 /** The series of a building, by its labels. */
-function site(
-  labels: readonly string[],
-  name: string,
-  values: Readonly<Record<string, number>>,
-): Scenario {
+function site(labels: string, name: string, values: Readonly<Record<string, number>>): Scenario {
   const series = Object.entries(values).map(([metric, value]) => [`library_${metric}`, value]);
-  return labels.reduce(withLabel, {
-    [`library_site_info{name="${name}"}`]: 1,
-    ...(Object.fromEntries(series) as Scenario),
-  });
+  const info = [`library_site_info{name="${name}"}`, 1];
+  return withLabel(Object.fromEntries([info, ...series]) as Scenario, labels);
 }
 
 /** What both exporters show: a building, one with branches of which one counts nobody, one whose polls fail. */
 function libraries(inside: number): Scenario {
   return {
-    ...site(['customer="well"'], '', {
+    ...site(WELL, '', {
       inside_people: inside,
       occupancy_estimate_lower_people: inside - 5,
       occupancy_estimate_upper_people: inside + 5,
@@ -57,7 +51,7 @@ function libraries(inside: number): Scenario {
     'library_device_last_seen_timestamp_seconds{customer="well",device="301"}': 60 * (NOW - 5),
     'library_device_people_entered_today{customer="well",device="301"}': 120,
     'library_device_people_missed{customer="well",device="301"}': 3,
-    ...site(['customer="county"', 'branch="20"'], 'Centre', {
+    ...site('customer="county",branch="20"', 'Centre', {
       inside_people: 20,
       capacity_people: 80,
       open: 1,
@@ -66,7 +60,7 @@ function libraries(inside: number): Scenario {
       people_entered_usual_today: 110,
       occupancy_usual_people: 15,
     }),
-    ...site(['customer="county"', 'branch="21"'], 'North', {
+    ...site('customer="county",branch="21"', 'North', {
       open: 0,
       counts_trusted: 0,
       people_entered_today: 5,
@@ -75,7 +69,7 @@ function libraries(inside: number): Scenario {
       people_missed: 48,
     }),
     [`${SINCE}{${NOBODY_COUNTED}}`]: 3_000,
-    ...site(['customer="failing"'], '', { open: 1, counts_trusted: 0, people_entered_today: 70 }),
+    ...site(FAILING, '', { open: 1, counts_trusted: 0, people_entered_today: 70 }),
     [`${SINCE}{${POLLS_FAILING}}`]: 6_000,
   };
 }

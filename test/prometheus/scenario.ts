@@ -9,12 +9,6 @@ export type Value = number | ((minute: number) => number | undefined);
 /** Series by name and labels, as in `library_up{stream="people"}`; null removes a series. */
 export type Scenario = Readonly<Record<string, Value | null>>;
 
-/** As promtool reads it. */
-export interface InputSeries {
-  readonly series: string;
-  readonly values: string;
-}
-
 const TARGET = { job: 'library', instance: 'a:10096' };
 
 export const HOUR = 60;
@@ -39,13 +33,7 @@ export function stopsAt(lastMinute: number, value: Value): (minute: number) => n
   return (minute) => valueAt(value, Math.min(minute, lastMinute));
 }
 
-/** Absent for one sample every eleven hours: the exporter restarts. */
-export function withRestarts(value: Value): (minute: number) => number | undefined {
-  return (minute) =>
-    minute > 0 && minute % (11 * HOUR) === 0 ? undefined : valueAt(value, minute);
-}
-
-/** The same series with a further label. */
+/** The same series with a further label, or several. */
 export function withLabel(scenario: Scenario, label: string): Scenario {
   return Object.fromEntries(
     Object.entries(scenario).map(([series, value]) => [
@@ -55,16 +43,13 @@ export function withLabel(scenario: Scenario, label: string): Scenario {
   );
 }
 
-/**
- * The series of a scenario from minute 0 to `minutes`, one sample every `step` minutes. Series that are
- * scraped get a job and an instance.
- */
+/** From minute 0 to `minutes`, one sample every `step` minutes. Series that are scraped get a job and an instance. */
 export function inputSeries(
   scenario: Scenario,
   minutes: number,
   labels: Readonly<Record<string, string>>,
   step: number,
-): readonly InputSeries[] {
+) {
   return Object.entries(scenario).flatMap(([series, value]) =>
     value === null
       ? []

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Alert, Recording } from '../../prometheus/rules.ts';
-import type { InputSeries } from '../../prometheus/scenario.ts';
+import type { inputSeries } from '../../prometheus/scenario.ts';
 import { debianProgram, outcomeOf } from './processes.ts';
 
 export interface Expectation {
@@ -13,11 +13,11 @@ export interface Expectation {
   readonly samples: readonly (readonly [labels: string, value: number])[];
 }
 
-export interface UnitTest {
+interface UnitTest {
   readonly rules?: readonly (Recording | Alert)[];
   /** Minutes between samples, and between evaluations of the rules. */
   readonly step: number;
-  readonly series: readonly InputSeries[];
+  readonly series: ReturnType<typeof inputSeries>;
   readonly expectations: readonly Expectation[];
 }
 
