@@ -4,7 +4,6 @@ import {
   chmodSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -13,23 +12,20 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createFolder, replaceFile, requireWritable } from '../../src/base/files.ts';
+import { folderOf } from '../config/folder.ts';
 
 let folder: string;
 let file: string;
 const umask = process.umask();
 
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'files-'));
+beforeEach(async () => {
+  folder = await folderOf({});
   file = join(folder, 'file');
 });
-afterEach(() => {
-  process.umask(umask);
-  rmSync(folder, { recursive: true });
-});
+afterEach(() => void process.umask(umask));
 
 function modeOf(path: string): number {
   return statSync(path).mode & 0o777;

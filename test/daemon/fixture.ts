@@ -10,12 +10,8 @@ import { load } from '../config/folder.ts';
 /** Nobody listens there. */
 const SERVICE_URL = 'http://127.0.0.1:9';
 
-export function configured(...names: readonly string[]): Promise<LoadedConfig> {
-  return configuredAt(SERVICE_URL, ...names);
-}
-
-/** Loads a configuration of customers with these names; `authUrl` may be another than the data's. */
-export function configuredAt(authUrl: string, ...names: readonly string[]): Promise<LoadedConfig> {
+/** Loads a configuration of customers with these names. */
+export function configured(names = ['riverside'], authUrl = SERVICE_URL): Promise<LoadedConfig> {
   const service = { base_url: SERVICE_URL, auth_url: authUrl };
   const keys = { client_secret: 'otter-quay', timezone: 'Europe/Copenhagen' };
   const customers = names.map((name) => ({ name, client_id: `${name}-api`, ...keys }));
@@ -26,7 +22,7 @@ export function configuredAt(authUrl: string, ...names: readonly string[]): Prom
 /** A started daemon, what it logged, and the values of its own metrics. */
 export async function started({
   loaded,
-  load: reload = () => configured('riverside'),
+  load: reload = () => configured(),
   loadWeb,
   storagePath = '',
   transport,
@@ -36,7 +32,7 @@ export async function started({
     logged.push(`${message} ${JSON.stringify(fields)}`);
   }
   const daemon = createDaemon({
-    config: { loaded: loaded ?? (await configured('riverside')), load: reload, loadWeb },
+    config: { loaded: loaded ?? (await configured()), load: reload, loadWeb },
     web: { listenAddress: '127.0.0.1:0', telemetryPath: '/metrics', enableLifecycle: false },
     storagePath,
     shard: { shard: 0, shards: 1 },

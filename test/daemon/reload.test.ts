@@ -4,7 +4,7 @@ import { ConfigError } from '../../src/base/errors.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
 import { reply } from '../service/support/harness.ts';
 import { tokenBody } from '../support/scripted-server.ts';
-import { configured, configuredAt, started } from './fixture.ts';
+import { configured, started } from './fixture.ts';
 
 const WEB = { config: { tls: undefined, users: new Map() }, digest: '', warnings: [] };
 
@@ -23,14 +23,14 @@ test('reloads requested during another one wait for its end', async () => {
   const others = (['web', 'all'] as const).map((scope) => daemon.reload(scope));
   await new Promise(setImmediate);
   expect(events).toEqual(['all']);
-  gate.resolve(await configured('riverside'));
+  gate.resolve(await configured());
   expect(await Promise.all([first, ...others])).toEqual(Array(3).fill({ ok: true }));
   expect(events).toEqual(['all', 'web', 'all']);
 });
 
 test('each scrape during a reload shows one configuration', async () => {
   function many(place: string, count: number): Promise<LoadedConfig> {
-    return configured(...Array.from({ length: count }, (_, i) => `${place}-${i}`));
+    return configured(Array.from({ length: count }, (_, i) => `${place}-${i}`));
   }
   const { daemon, url } = await started({
     loaded: await many('north', 150),
@@ -60,7 +60,7 @@ test('the reload gauge is 1 only if the last reload of every scope succeeded', a
     return bad.includes(scope) ? Promise.reject(new ConfigError(scope)) : value;
   }
   const { daemon, metric } = await started({
-    load: () => failing('all', configured('riverside')),
+    load: () => failing('all', configured()),
     loadWeb: () => failing('web', Promise.resolve(WEB)),
   });
   const gauge: number[] = [];
@@ -83,7 +83,7 @@ test('the reload gauge is 1 only if the last reload of every scope succeeded', a
 test('an error that is not about the configuration rejects, and later reloads still work', async () => {
   let isBroken = true;
   const { daemon } = await started({
-    load: () => (isBroken ? Promise.reject(new Error('out of memory')) : configured('riverside')),
+    load: () => (isBroken ? Promise.reject(new Error('out of memory')) : configured()),
   });
   await expect(daemon.reload()).rejects.toThrow('out of memory');
   isBroken = false;
@@ -93,7 +93,7 @@ test('an error that is not about the configuration rejects, and later reloads st
 test('a new token endpoint gets the next requests, and refused and accepted credentials are logged', async () => {
   const hosts: string[] = [];
   const { daemon, logged, metric } = await started({
-    load: () => configuredAt('http://127.0.0.2:9', 'riverside'),
+    load: () => configured(['riverside'], 'http://127.0.0.2:9'),
     transport: {
       exchange: ({ url, form }) => {
         const { hostname } = new URL(url);
