@@ -1,24 +1,15 @@
 /** The examples of the pages: configurations, commands and queries. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { Terminal } from '../cli/terminal.ts';
 import { folderOf, load } from '../config/folder.ts';
 import { seriesLabels } from '../grafana/contract-metrics.ts';
 import { syntaxErrors } from '../grafana/promql.ts';
 
-const PAGES = [
-  '../README',
-  'alerts',
-  'backfill',
-  'commands',
-  'debian',
-  'occupancy',
-  'operations',
-  'troubleshooting',
-];
-const TEXT = PAGES.map((page) =>
-  readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8'),
-).join('\n');
+const DOCS = new URL('../../docs/', import.meta.url);
+const TEXT = ['../README.md', ...readdirSync(DOCS).filter((name) => name.endsWith('.md'))]
+  .map((page) => readFileSync(new URL(page, DOCS), 'utf8'))
+  .join('\n');
 
 function matches(pattern: RegExp): readonly string[] {
   return Array.from(TEXT.matchAll(pattern), ([, found = '']) => found);
