@@ -16,9 +16,6 @@ export const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 /** Log line with the address, in JSON and pretty. */
 const LISTENING = /"url":"([^"]+)","msg":"listening"| listening url="([^"]+)"/;
 
-/** Ends a process that a signal did not end. Long, because other tests run at the same time. */
-const WATCHDOG_MS = 30_000;
-
 /** An exit status, or the name of the signal that ended the process. */
 export type Exit = number | NodeJS.Signals;
 
@@ -174,10 +171,10 @@ export class Daemon {
     this.#child.kill(name);
   }
 
-  /** Ends the process by a signal; `SIGKILL` is the result if the watchdog had to end it. */
+  /** Ends the process by a signal; `SIGKILL` is the result if it had to be ended after half a minute. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<Exit> {
     this.signal(signal);
-    const watchdog = setTimeout(() => this.signal('SIGKILL'), WATCHDOG_MS);
+    const watchdog = setTimeout(() => this.signal('SIGKILL'), 30_000);
     const exit = await this.exited;
     clearTimeout(watchdog);
     return exit;

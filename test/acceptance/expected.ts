@@ -49,22 +49,18 @@ export function expectCountsExact(
   const periodMs = periodStart(Date.now(), ledger.zone, startsAt);
   const todayMs = dayStart(Date.now(), ledger.zone, startsAt);
   for (const [counter, stream, side] of kinds) {
+    // Of a customer that is polled by branch, today's figure is the sum of its buildings.
+    const today = exposition
+      .all(`library_${counter}_today`)
+      .filter(({ labels }) => labels['customer'] === customer);
     const shown = [
       exposition.value(`library_${counter}_total`, { customer }),
-      todayOf(exposition, customer, counter),
+      today.reduce((sum, { value }) => sum + value, 0),
       exposition.value('library_count_excess', { customer, counter }),
     ];
     const totals = [ledger.total(stream, side, periodMs), ledger.total(stream, side, todayMs), 0];
     expect(shown, `total, today and excess of ${counter} of ${customer}`).toEqual(totals);
   }
-}
-
-/** Today's figure; that of a customer that is polled by branch is the sum of its buildings. */
-function todayOf(exposition: Exposition, customer: string, counter: string): number | undefined {
-  const ofSites = exposition
-    .all(`library_${counter}_today`)
-    .filter(({ labels }) => labels['customer'] === customer);
-  return ofSites.length === 0 ? undefined : ofSites.reduce((sum, { value }) => sum + value, 0);
 }
 
 /** Expects all values of the customer to be exact; where it is not polled by branch, people inside and last seen, too. */

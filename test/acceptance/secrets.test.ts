@@ -21,11 +21,11 @@ const riverside = harness.addCustomer('riverside');
 riverside.secret = oddSecret();
 
 async function pagesOf(daemon: Daemon): Promise<string> {
-  const responses = await Promise.all(PAGES.map(async (path) => daemon.get(path)));
-  const texts = responses.map(
-    async (response) => JSON.stringify([...response.headers]) + (await response.text()),
-  );
-  return (await Promise.all(texts)).join('\n');
+  const pages = PAGES.map(async (path) => {
+    const response = await daemon.get(path);
+    return JSON.stringify([...response.headers]) + (await response.text());
+  });
+  return (await Promise.all(pages)).join('\n');
 }
 
 /** The output of each command that asks the service, and of what it writes. */
