@@ -1,5 +1,5 @@
 /** History in a real Prometheus, made by promtool, before a live exporter's samples. */
-import { readFileSync, readdirSync } from 'node:fs';
+import { cpSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
@@ -60,7 +60,7 @@ test('before a live exporter, increase() over any window across its start is wha
   const flags = [config, '--web.listen-address=127.0.0.1:0'];
   const exporter = await launch(workspace, flags).listening();
   const target = new URL(exporter.url).host;
-  const scraping = await startPrometheus(exporter.url, { storage });
+  const scraping = await startPrometheus(exporter.url, {}, storage);
   await eventually(() => valueOf(scraping, SERIES));
   const firstLiveMs = 1000 * (await eventually(() => valueOf(scraping, BEGINNING)));
   const to = new Date(firstLiveMs).toISOString().replace(/\.\d+/, '');
@@ -69,7 +69,8 @@ test('before a live exporter, increase() over any window across its start is wha
   const printed = await finished(process.execPath, [MAIN, ...command]);
   expect(await makeBlocks(history, blocks)).toBe(Number(/^(\d+) samples in/m.exec(printed)?.[1]));
   await scraping.stop();
-  await using prometheus = await startPrometheus(exporter.url, { storage, blocks });
+  cpSync(blocks, storage, { recursive: true });
+  await using prometheus = await startPrometheus(exporter.url, {}, storage);
   await eventually(() => valueOf(prometheus, SERIES));
 
   const random = seededRandom(1);

@@ -50,7 +50,7 @@ afterAll(async () => {
 test('promtool check metrics has nothing to say', async () => {
   const input = await (await fetch(`${demo.url}/metrics`)).text();
   const promtool = debianProgram('promtool');
-  const { output } = await outcomeOf(promtool, ['check', 'metrics'], { input });
+  const { output } = await outcomeOf(promtool, ['check', 'metrics'], {}, input);
   expect(output).toBe('');
 });
 

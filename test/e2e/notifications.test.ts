@@ -4,7 +4,6 @@
  */
 import { createServer } from 'node:http';
 import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -26,7 +25,6 @@ const NOTIFICATION = z.object({
 });
 
 type Alert = z.infer<typeof NOTIFICATION>['alerts'][number];
-type Labels = Readonly<Record<string, string>>;
 
 const workspace = new Workspace();
 const received: (Alert & { readonly receiver: string })[] = [];
@@ -65,16 +63,16 @@ function faster(name: string, webhook = ''): string {
 }
 
 async function startAlertmanager(webhook: string): Promise<string> {
-  const folder = mkdtempSync(join(tmpdir(), 'alerts-'));
   const flags = [
     // What was sent before is remembered, and not sent again.
-    `--storage.path=${join(folder, 'data')}`,
+    '--storage.path=data',
     `--config.file=${faster('alertmanager.yml', webhook)}`,
     '--web.listen-address=127.0.0.1:0',
     // Alone: it talks to no other one.
     '--cluster.listen-address=',
   ];
   const program = debianProgram('prometheus-alertmanager');
+  const folder = mkdtempSync(join(workspace.folder, 'alerts-'));
   const { address, stop } = await startServer(program, flags, folder);
   running.push(stop);
   return address;
@@ -95,10 +93,8 @@ beforeAll(async () => {
   await exporter.listening();
   // From the first scrape on: nothing may fire because of a start.
   prometheus = await startPrometheus(exporter.url, {
-    config: {
-      rule_files: RULE_FILES.map((path) => faster(path)),
-      alerting: { alertmanagers: [{ static_configs: [{ targets: [alertmanager] }] }] },
-    },
+    rule_files: RULE_FILES.map((path) => faster(path)),
+    alerting: { alertmanagers: [{ static_configs: [{ targets: [alertmanager] }] }] },
   });
   running.push(prometheus.stop);
 });
@@ -142,11 +138,11 @@ const FAULTS = [
   ],
 ] as const;
 
-function hasLabels(alert: { readonly labels: Labels }, labels: Labels): boolean {
+function hasLabels(alert: Pick<Alert, 'labels'>, labels: Alert['labels']): boolean {
   return Object.entries(labels).every(([name, value]) => alert.labels[name] === value);
 }
 
-function isOfDeadDoor(alert: { readonly labels: Labels }): boolean {
+function isOfDeadDoor(alert: Pick<Alert, 'labels'>): boolean {
   return DEAD_DOORS.some((labels) => hasLabels(alert, labels));
 }
 

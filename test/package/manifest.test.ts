@@ -2,6 +2,7 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import packageJson from '../../package.json' with { type: 'json' };
 import { PROJECTS } from '../vitest.config.ts';
 
 const ROOT = new URL('../../', import.meta.url);
@@ -10,18 +11,13 @@ function read(path: string): string {
   return readFileSync(new URL(path, ROOT), 'utf8');
 }
 
-const PACKAGES = z.record(z.string(), z.string());
-const MANIFEST = z
-  .object({ version: z.string(), dependencies: PACKAGES, devDependencies: PACKAGES })
-  .parse(JSON.parse(read('package.json')));
-
 const LOCKED = z.object({ integrity: z.string().optional() });
 const LOCK = z
   .object({ packages: z.record(z.string(), LOCKED) })
   .parse(JSON.parse(read('package-lock.json')));
 
 test('each dependency is pinned to one version', () => {
-  const { dependencies, devDependencies } = MANIFEST;
+  const { dependencies, devDependencies } = packageJson;
   const loose = Object.entries({ ...dependencies, ...devDependencies }).filter(
     ([, version]) => !/^(npm:[a-z]+@)?\d+\.\d+\.\d+$/.test(version),
   );
@@ -44,7 +40,7 @@ test.each([
   ['deploy/kubernetes/kustomization.yaml', /newTag: (\S+)/],
   ['docs/kubernetes.md', /newTag: (\S+)/],
 ])('the version in %s is that of the package', (path, version) => {
-  expect(version.exec(read(path))?.[1]).toBe(MANIFEST.version);
+  expect(version.exec(read(path))?.[1]).toBe(packageJson.version);
 });
 
 test('each folder of tests belongs to a project of npm test, or to the end-to-end tests', () => {

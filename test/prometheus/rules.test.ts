@@ -1,17 +1,11 @@
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { prometheusRule } from '../../deploy/rules.ts';
 import { VERSION } from '../../src/cli/io.ts';
 import { seriesLabels } from '../grafana/contract-metrics.ts';
 import { asPromql, queriesOf, readDashboards } from '../grafana/dashboard.ts';
 import { groupingLabels, madeLabels, selectorsOf } from '../grafana/promql.ts';
-import {
-  PROMETHEUS_FOLDER,
-  RULE_FILES,
-  readAlerts,
-  readGroups,
-  readPrometheusFile,
-} from './rules.ts';
+import { RULE_FILES, readAlerts, readGroups, readPrometheusFile } from './rules.ts';
 
 const EXPRESSIONS = readGroups().flatMap(({ rules }) =>
   rules.map((rule) => ['record' in rule ? rule.record : rule.alert, rule.expr] as const),
@@ -48,11 +42,6 @@ test('a recording that is older than the look-back of five minutes is read over 
 test('the rules of deploy/kubernetes are what npm run rules makes', () => {
   const path = new URL('../../deploy/kubernetes/prometheusrule.yaml', import.meta.url);
   expect(readFileSync(path, 'utf8')).toBe(prometheusRule());
-});
-
-test('every file of the folder is known', () => {
-  const files = readdirSync(new URL('rules/', PROMETHEUS_FOLDER)).map((name) => `rules/${name}`);
-  expect(files.toSorted()).toEqual([...RULE_FILES].toSorted());
 });
 
 test('docs/alerts.md has a section for each alert, and for no other', () => {

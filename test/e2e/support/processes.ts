@@ -57,13 +57,10 @@ interface Outcome {
 export function outcomeOf(
   path: string,
   args: readonly string[],
-  {
-    input = '',
-    env,
-    ...options
-  }: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly input?: string } = {},
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv } = {},
+  input = '',
 ): Promise<Outcome> {
-  const all = { ...options, env: { ...process.env, ...env }, maxBuffer: Infinity };
+  const all = { ...options, env: { ...process.env, ...options.env }, maxBuffer: Infinity };
   return new Promise((resolve) => {
     const child = execFile(path, args, all, (failure, out, error) => {
       const status = failure === null ? 0 : failure.code;

@@ -1,5 +1,5 @@
 /** A real Prometheus with a folder of its own, on a free port of the loopback. */
-import { cpSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -13,20 +13,11 @@ const SAMPLE = z.object({
 });
 const VECTOR = z.object({ data: z.object({ result: z.array(SAMPLE) }) });
 
-interface PrometheusOptions {
-  /** A folder of blocks that it begins with; they are copied. Whatever their age, they stay. */
-  readonly blocks?: string;
-  /** Its storage, which is there after its end; without, it is gone then. */
-  readonly storage?: string;
-  /** Further sections of its configuration. */
-  readonly config?: object;
-}
-
-/** The exporter is scraped every second, as the job `library`. */
-export async function startPrometheus(
-  exporterUrl: string,
-  { blocks, storage, config: sections = {} }: PrometheusOptions = {},
-) {
+/**
+ * The exporter is scraped every second, as the job `library`. `sections` are further ones of the configuration. A storage
+ * is there after the end, and keeps its blocks, whatever their age.
+ */
+export async function startPrometheus(exporterUrl: string, sections = {}, storage = 'data') {
   const folder = mkdtempSync(join(tmpdir(), 'prometheus-'));
   // JSON is YAML.
   const config = {
@@ -37,13 +28,9 @@ export async function startPrometheus(
     ...sections,
   };
   writeFileSync(join(folder, 'prometheus.yml'), JSON.stringify(config));
-  const data = storage ?? join(folder, 'data');
-  if (blocks !== undefined) {
-    cpSync(blocks, data, { recursive: true });
-  }
   const flags = [
-    `--config.file=${join(folder, 'prometheus.yml')}`,
-    `--storage.tsdb.path=${data}`,
+    '--config.file=prometheus.yml',
+    `--storage.tsdb.path=${storage}`,
     '--storage.tsdb.retention.time=10y',
     '--web.listen-address=127.0.0.1:0',
   ];
