@@ -1,12 +1,6 @@
 /** Reads Prometheus's text format and OpenMetrics strictly: an odd line is an error. */
 export type Labels = Readonly<Record<string, string>>;
 
-export interface Sample {
-  readonly name: string;
-  readonly labels: Labels;
-  readonly value: number;
-}
-
 const COMMENT = /^# (HELP|TYPE) (\S+) (.+)$/;
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\\n]|\\.)*)"/;
 const SAMPLE = new RegExp(
@@ -20,7 +14,7 @@ export function seriesName(name: string, labels: Labels): string {
 }
 
 export class Exposition {
-  readonly samples: Sample[] = [];
+  readonly samples: ReturnType<typeof readSample>[] = [];
   readonly help = new Map<string, string>();
   readonly type = new Map<string, string>();
   readonly #values = new Map<string, number>();
@@ -44,7 +38,7 @@ export class Exposition {
     return this.#values.get(seriesName(name, labels));
   }
 
-  all(name: string): readonly Sample[] {
+  all(name: string) {
     return this.samples.filter((sample) => sample.name === name);
   }
 }
@@ -56,7 +50,7 @@ function setOnce<Value>(map: Map<string, Value>, key: string, value: Value): voi
   map.set(key, value);
 }
 
-function readSample(line: string): Sample {
+function readSample(line: string) {
   const match = SAMPLE.exec(line);
   const [name, pairs = '', text = ''] = [match?.[1], match?.[2], match?.at(-1)];
   const value = Number(text.replace('Inf', 'Infinity'));

@@ -58,12 +58,6 @@ const plain: Conventions = {
   minutesTwice: false,
 };
 
-interface Row {
-  readonly key: string | number;
-  readonly in: number;
-  readonly out: number;
-}
-
 export class Ledger {
   readonly zone: string;
   /** A test may change them. */
@@ -145,7 +139,7 @@ export class Ledger {
     return this.records.filter((record) => record.stream === stream && record.eventMs > fromMs);
   }
 
-  #rows(stream: Stream, aggregation: Aggregation, fromMs: number, toMs: number): Row[] {
+  #rows(stream: Stream, aggregation: Aggregation, fromMs: number, toMs: number) {
     const { keyFormat, lagging } = this.conventions;
     const freshUntilMs = lagging.includes(aggregation) ? this.#midnight(Date.now()) : Infinity;
     const untilMs = Math.min(toMs, freshUntilMs);

@@ -1,7 +1,6 @@
 /** The life of a token, and of refused credentials, under a virtual clock. */
 import { describe, expect, test } from 'vitest';
 import { ServiceError } from '../../src/base/errors.ts';
-import { Secret } from '../../src/base/secret.ts';
 import type { ExchangeResponse } from '../../src/service/transport.ts';
 import { settle } from '../support/virtual-clock.ts';
 import { inTurn, tokenBody } from '../support/scripted-server.ts';
@@ -154,15 +153,6 @@ describe('refused credentials', () => {
     // They are not sent again.
     expect(requests()).toHaveLength(1);
     expect(harness.credentials).toEqual([false]);
-  });
-
-  test('are refused with what the secret ends with', async () => {
-    const { server, harness, use } = startTokens();
-    harness.access.readSecret = () => Promise.resolve(new Secret(`${SECRET}\n`));
-    server.token = REFUSAL;
-    const { message } = await failureOf(use());
-    expect(message).toMatch(/ against the API module; the secret ends with a line end$/);
-    expect(message).not.toContain(SECRET);
   });
 
   test.for([

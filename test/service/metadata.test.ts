@@ -1,6 +1,6 @@
 /** Metadata that contradict the rows or the request: the response may be incomplete. */
 import { expect, test } from 'vitest';
-import type { Window } from '../../src/base/model.ts';
+import type { ResponseMetadata, Window } from '../../src/base/model.ts';
 import { findContradiction } from '../../src/service/metadata.ts';
 
 const ASKED = { from: '2026-11-01T04:00:00+01:00', to: '2026-11-01T05:00:00+01:00' };
@@ -8,7 +8,7 @@ const COUNT = '"metadata.count": expected 3, the number of rows, got';
 const LATER = '"metadata.from" is later than requested; rows may be missing';
 const EARLIER = '"metadata.to" is earlier than requested; rows may be missing';
 
-test.each([
+test.each<[ResponseMetadata, string | undefined, Window?]>([
   [{}, undefined],
   [{ count: 4 }, `${COUNT} 4; rows may be missing`],
   [ASKED, undefined],
@@ -26,16 +26,10 @@ test.each([
   // Offsets as services write them.
   [{ from: '2026-11-01t03:30:00z' }, LATER],
   [{ from: '2026-10-31T23:30:00-04:00' }, LATER],
-])('metadata %j of three rows: %j', (metadata, problem) => {
-  expect(findContradiction(ASKED, { rows: [1, 2, 3], metadata })).toBe(problem);
-});
-
-test('local times are compared with local times', () => {
-  function contradictionOf(window: Window, from: string): string | undefined {
-    return findContradiction(window, { rows: [], metadata: { from } });
-  }
-  const asked = { from: '2026-11-01T04:00:00' };
-  expect(contradictionOf(asked, '2026-11-01T05:00:00')).toBe(LATER);
-  expect(contradictionOf(asked, '2026-11-01T05:00:00Z')).toBeUndefined();
-  expect(contradictionOf({}, '2026-11-01T05:00:00')).toBeUndefined();
+  // Local times are compared with local times.
+  [{ from: '2026-11-01T05:00:00' }, LATER, { from: '2026-11-01T04:00:00' }],
+  [{ from: '2026-11-01T05:00:00Z' }, undefined, { from: '2026-11-01T04:00:00' }],
+  [{ from: '2026-11-01T05:00:00' }, undefined, {}],
+])('metadata %j of three rows: %j', (metadata, problem, asked = ASKED) => {
+  expect(findContradiction(asked, { rows: [1, 2, 3], metadata })).toBe(problem);
 });

@@ -74,10 +74,9 @@ export function createHarness(url: string, { config, ...options }: HarnessOption
     ...options,
   });
   onTestFinished(() => service.close());
-  const access = { readSecret: () => Promise.resolve(new Secret(SECRET)) };
   function clientFor(name: string, retries?: RetryPolicy) {
     return service.clientFor(
-      { name, clientId: `${name}-api`, readSecret: () => access.readSecret() },
+      { name, clientId: `${name}-api`, readSecret: () => Promise.resolve(new Secret(SECRET)) },
       retries,
     );
   }
@@ -88,7 +87,6 @@ export function createHarness(url: string, { config, ...options }: HarnessOption
     credentials,
     /** Everything that was logged or given to the observer. */
     reported,
-    access,
     clientFor,
     riverside: clientFor('riverside'),
   };
