@@ -62,11 +62,9 @@ test('a silent door of a branch is a problem of that branch, on /metrics and on 
     ['102', 1],
   ]);
   // It has 160 of 400 people of its branch: of the 120 who came in since, 48.
-  for (const [metric, building] of [
-    ['library_device_people_missed', { device: '301' }],
-    ['library_people_missed', { branch: '101' }],
-  ] as const) {
-    expect(exposition.value(metric, { customer: 'town', ...building })).toBeCloseTo(48, 6);
+  const missed = { device_people_missed: { device: '301' }, people_missed: { branch: '101' } };
+  for (const [metric, of] of Object.entries(missed)) {
+    expect(exposition.value(`library_${metric}`, { customer: 'town', ...of })).toBeCloseTo(48, 6);
   }
   expect(await (await second.get('/')).text()).toContain('A door counts nobody');
   expect(await placesOf(second)).toEqual(places);

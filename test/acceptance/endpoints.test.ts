@@ -62,40 +62,37 @@ test.each([
   ['text', {}, 'text/plain; version=0.0.4', 'gzip'],
   ['text', { 'accept-encoding': 'identity' }, 'text/plain; version=0.0.4', null],
   ['OpenMetrics', openMetrics, openMetrics.accept, 'gzip'],
-])(
-  '%s, as for %j, has every family with its type, its labels and a help text',
-  async (format, headers, contentType, encoding) => {
-    // fetch accepts gzip.
-    const response = await daemon.get('/metrics', headers);
-    expect(response.headers.get('content-type')).toContain(contentType);
-    expect(response.headers.get('content-encoding')).toBe(encoding);
-    const text = await response.text();
-    const isOpen = format === 'OpenMetrics';
-    expect(text.endsWith('\n# EOF\n')).toBe(isOpen);
-    const exposition = new Exposition(text);
-    for (const [name, labels] of families) {
-      const type = typeOf(name);
-      const family = isOpen ? name.replace(/_total$/, '') : name;
-      expect([name, exposition.type.get(family)]).toEqual([name, type]);
-      // Gauges of a building have `branch` where it is a branch.
-      const isOfBuilding = labels.includes('branch') && !name.startsWith('library_branch_');
-      const series = exposition
-        .all(type === 'histogram' ? `${name}_count` : name)
-        .map((one) => Object.keys({ ...(isOfBuilding && { branch: '' }), ...one.labels }));
-      const shown = new Set(series.map((names) => names.toSorted().join()));
-      expect([name, ...shown]).toEqual([name, [...labels].toSorted().join()]);
-    }
-    const withoutHelp = [...exposition.type.keys()].filter((name) => !exposition.help.get(name));
-    expect(withoutHelp).toEqual([]);
-    const odd = exposition.samples.filter(
-      ({ name, labels, value }) =>
-        'customer' in labels && (!Number.isFinite(value) || labelsOf(name) === undefined),
-    );
-    expect(odd).toEqual([]);
-    expect(exposition.value('process_resident_memory_bytes')).toBeGreaterThan(0);
-    expect(exposition.samples.some(({ name }) => name.startsWith('nodejs_'))).toBe(true);
-  },
-);
+])('%s, as for %j, has every family', async (format, headers, contentType, encoding) => {
+  // fetch accepts gzip.
+  const response = await daemon.get('/metrics', headers);
+  expect(response.headers.get('content-type')).toContain(contentType);
+  expect(response.headers.get('content-encoding')).toBe(encoding);
+  const text = await response.text();
+  const isOpen = format === 'OpenMetrics';
+  expect(text.endsWith('\n# EOF\n')).toBe(isOpen);
+  const exposition = new Exposition(text);
+  for (const [name, labels] of families) {
+    const type = typeOf(name);
+    const family = isOpen ? name.replace(/_total$/, '') : name;
+    expect([name, exposition.type.get(family)]).toEqual([name, type]);
+    // Gauges of a building have `branch` where it is a branch.
+    const isOfBuilding = labels.includes('branch') && !name.startsWith('library_branch_');
+    const series = exposition
+      .all(type === 'histogram' ? `${name}_count` : name)
+      .map((one) => Object.keys({ ...(isOfBuilding && { branch: '' }), ...one.labels }));
+    const shown = new Set(series.map((names) => names.toSorted().join()));
+    expect([name, ...shown]).toEqual([name, [...labels].toSorted().join()]);
+  }
+  const withoutHelp = [...exposition.type.keys()].filter((name) => !exposition.help.get(name));
+  expect(withoutHelp).toEqual([]);
+  const odd = exposition.samples.filter(
+    ({ name, labels, value }) =>
+      'customer' in labels && (!Number.isFinite(value) || labelsOf(name) === undefined),
+  );
+  expect(odd).toEqual([]);
+  expect(exposition.value('process_resident_memory_bytes')).toBeGreaterThan(0);
+  expect(exposition.samples.some(({ name }) => name.startsWith('nodejs_'))).toBe(true);
+});
 
 function typeOf(name: string): string {
   const isHistogram = name.endsWith('_duration_seconds');
@@ -127,14 +124,11 @@ test('every breakdown is exact, with late records, and branches have names and a
   riverside.ledger.add('people', { in: 3, out: 1 }, Date.now() - 3 * dayMs);
   riverside.ledger.add('people', { in: 2, out: 5 });
   await exact(daemon, riverside);
-  const sides = [
-    ['people_entered', 'in'],
-    ['people_exited', 'out'],
-  ] as const;
+  const sides = { people_entered: 'in', people_exited: 'out' } as const;
   const exposition = await eventually(async () => {
     const latest = await daemon.scrape();
     for (const breakdown of breakdowns) {
-      for (const [counter, side] of sides) {
+      for (const [counter, side] of Object.entries(sides)) {
         const totals = sumsOf(breakdown, side, periodStart);
         expect(shown(latest, breakdown, `${counter}_total`)).toEqual(totals);
         // A configured building that counted nobody has 0 today, and no total.

@@ -22,11 +22,6 @@ const COUNTER_OF_PERIOD =
 const COUNTER_OF_PROCESS = /^library_exporter_\w+_(total|count|sum|bucket)$/;
 const NEW_PERIOD_SECONDS = 600;
 
-export interface HarnessSettings extends Settings {
-  /** Further keys of single customers, by name. */
-  readonly customers?: Readonly<Record<string, object>>;
-}
-
 export class Harness {
   readonly service = new LedgerService();
   readonly workspace = new Workspace();
@@ -58,8 +53,11 @@ export class Harness {
     return customer;
   }
 
-  /** Writes the configuration of these customers, each with a secret file; returns its path. */
-  configure(customers: readonly ServiceCustomer[], settings: HarnessSettings = {}): string {
+  /** Writes the configuration of these customers, each with a secret file, and further keys by its name. Returns its path. */
+  configure(
+    customers: readonly ServiceCustomer[],
+    settings: Settings & { readonly customers?: Readonly<Record<string, object>> } = {},
+  ): string {
     const keys = customers.map(({ name, secret, ledger }) => [
       name,
       {

@@ -141,7 +141,9 @@ export class Ledger {
 
   #rows(stream: Stream, aggregation: Aggregation, fromMs: number, toMs: number) {
     const { keyFormat, lagging } = this.conventions;
-    const freshUntilMs = lagging.includes(aggregation) ? this.#midnight(Date.now()) : Infinity;
+    const freshUntilMs = lagging.includes(aggregation)
+      ? dayStart(Date.now(), this.zone, '00:00')
+      : Infinity;
     const untilMs = Math.min(toMs, freshUntilMs);
     const records = this.#since(stream, fromMs).filter(({ eventMs }) => eventMs < untilMs);
     const buckets = Map.groupBy(records, (record) => this.#bucketOf(record, aggregation));
@@ -156,13 +158,9 @@ export class Ledger {
       .filter((row) => row.in !== 0 || row.out !== 0);
   }
 
-  #midnight(instantMs: number): number {
-    return dayStart(instantMs, this.zone, '00:00');
-  }
-
   #bucketOf(record: LedgerRecord, aggregation: Aggregation): number {
     if (aggregation === 'day') {
-      return this.#midnight(record.eventMs);
+      return dayStart(record.eventMs, this.zone, '00:00');
     }
     if (aggregation !== 'minute' && aggregation !== 'quarter') {
       return record[aggregation];

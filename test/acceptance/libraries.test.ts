@@ -60,22 +60,20 @@ beforeAll(async () => {
   daemon = await harness.start(configFile, [], { TZ: 'Pacific/Chatham' });
 });
 
-test.each(cases)(
-  'in $zone, counters start with the month and values of today at $startsAt, local time',
-  async ({ name, zone, startsAt, customer, open }) => {
-    const labels = { customer: name };
-    await eventually(async () => {
-      const exposition = await daemon.scrape();
-      expectCountsExact(exposition, customer, startsAt);
-      expect(exposition.value('library_period_start_timestamp_seconds', labels)).toBe(
-        periodStart(Date.now(), zone, startsAt) / 1_000,
-      );
-      const offset = offsetMs(Date.now(), zone) / 1_000;
-      expect(exposition.value('library_utc_offset_seconds', labels)).toBe(offset);
-      expect(exposition.value('library_open', labels)).toBe(open);
-    });
-  },
-);
+test.each(cases)('in $zone, month and day start at $startsAt, local time', async (library) => {
+  const { name, zone, startsAt, customer, open } = library;
+  const labels = { customer: name };
+  await eventually(async () => {
+    const exposition = await daemon.scrape();
+    expectCountsExact(exposition, customer, startsAt);
+    expect(exposition.value('library_period_start_timestamp_seconds', labels)).toBe(
+      periodStart(Date.now(), zone, startsAt) / 1_000,
+    );
+    const offset = offsetMs(Date.now(), zone) / 1_000;
+    expect(exposition.value('library_utc_offset_seconds', labels)).toBe(offset);
+    expect(exposition.value('library_open', labels)).toBe(open);
+  });
+});
 
 test('capacity and info are as configured; every customer has the same labels', async () => {
   const exposition = await daemon.scrape();

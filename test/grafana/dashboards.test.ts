@@ -47,33 +47,29 @@ test('each problem has a section of docs/alerts.md, to which its words link', ()
 describe.each(DASHBOARDS)('%s', (_file, { uid, panels, templating }) => {
   const queries = panels.flatMap(queriesOf);
 
-  test.each(templating.list.filter(({ query }) => query.startsWith('label_values(')))(
-    'lets its reader choose a $name by a label that there is',
-    ({ query }) => {
-      const [, series = '', label] = /^label_values\((.+), (\w+)\)$/.exec(query) ?? [];
-      const labels = selectorsOf(series).flatMap(({ metric }) => labelsOf(metric) ?? []);
-      // A label of customers that the pages name.
-      expect([...labels, 'region']).toContain(label);
-    },
-  );
+  const choices = templating.list.filter(({ query }) => query.startsWith('label_values('));
 
-  test.each(panels.map((panel) => [panel.title, panel] as const))(
-    '%s names labels of its queries, and is sorted and formatted by what the reader sees',
-    (_title, panel) => {
-      const { targets, options, fieldConfig } = panel;
-      const columns = columnsOf(panel);
-      const known = targets.flatMap(({ expr }) => seriesLabels(asPromql(expr)));
-      const labels = Object.keys(columns).filter((name) => /^(?!Value$)\w+$/.test(name));
-      expect(known).toEqual(expect.arrayContaining(labels));
-      const by = options.sortBy.map(({ displayName }) => displayName);
-      expect(Object.values(columns)).toEqual(expect.arrayContaining(by));
-      const lines = targets.map(({ legendFormat }) => legendFormat);
-      const changed = fieldConfig.overrides.map(({ matcher }) => matcher.options);
-      // Columns of weekdays are numbers.
-      const named = changed.filter((name) => !/^[0-6]$/.test(name));
-      expect([...Object.values(columns), ...lines]).toEqual(expect.arrayContaining(named));
-    },
-  );
+  test.each(choices)('lets its reader choose a $name by a label that there is', ({ query }) => {
+    const [, series = '', label] = /^label_values\((.+), (\w+)\)$/.exec(query) ?? [];
+    const labels = selectorsOf(series).flatMap(({ metric }) => labelsOf(metric) ?? []);
+    // A label of customers that the pages name.
+    expect([...labels, 'region']).toContain(label);
+  });
+
+  test.each(panels)('$title renames, sorts and formats what its queries have', (panel) => {
+    const { targets, options, fieldConfig } = panel;
+    const columns = columnsOf(panel);
+    const known = targets.flatMap(({ expr }) => seriesLabels(asPromql(expr)));
+    const labels = Object.keys(columns).filter((name) => /^(?!Value$)\w+$/.test(name));
+    expect(known).toEqual(expect.arrayContaining(labels));
+    const by = options.sortBy.map(({ displayName }) => displayName);
+    expect(Object.values(columns)).toEqual(expect.arrayContaining(by));
+    const lines = targets.map(({ legendFormat }) => legendFormat);
+    const changed = fieldConfig.overrides.map(({ matcher }) => matcher.options);
+    // Columns of weekdays are numbers.
+    const named = changed.filter((name) => !/^[0-6]$/.test(name));
+    expect([...Object.values(columns), ...lines]).toEqual(expect.arrayContaining(named));
+  });
 
   test.each(queries)('%s selects what was chosen, of series and labels that exist', (query) => {
     const expression = asPromql(query);

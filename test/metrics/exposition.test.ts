@@ -118,21 +118,18 @@ describe('the text', () => {
   test.each([
     ['text', 'library_logins_total'],
     ['openmetrics', 'library_logins'],
-  ] as const)(
-    'as %s has what is known of two customers, each family below its head',
-    (format, counter) => {
-      const { exposition } = exposing(riverside(), harbour());
-      const families = textOf(exposition, format).split(/^(?=# HELP )/m);
-      expect(families).toContain(
-        `# HELP ${counter} Patron logins since the counting period started.\n` +
-          `# TYPE ${counter} counter\nlibrary_logins_total{customer="riverside"} 3210\n`,
-      );
-      for (const family of families) {
-        expect(family).toMatch(/^# HELP (\w+) .+\n# TYPE \1 \w+\n(\1(_total)?\{.*\n)+$/);
-      }
-      expect(samplesOf(exposition, format)).toBe(TWO_CUSTOMERS);
-    },
-  );
+  ] as const)('as %s has what is known, each family below its head', (format, counter) => {
+    const { exposition } = exposing(riverside(), harbour());
+    const families = textOf(exposition, format).split(/^(?=# HELP )/m);
+    expect(families).toContain(
+      `# HELP ${counter} Patron logins since the counting period started.\n` +
+        `# TYPE ${counter} counter\nlibrary_logins_total{customer="riverside"} 3210\n`,
+    );
+    for (const family of families) {
+      expect(family).toMatch(/^# HELP (\w+) .+\n# TYPE \1 \w+\n(\1(_total)?\{.*\n)+$/);
+    }
+    expect(samplesOf(exposition, format)).toBe(TWO_CUSTOMERS);
+  });
 
   test('has the families of branches at the end, as long as a customer has them', () => {
     const { exposition, sources } = exposing(riverside({ breakdowns: BRANCHES }), harbour());

@@ -87,15 +87,12 @@ describe('an aggregated response', () => {
   test.for([
     ['secret-7', 'by-secret-7', 'a', '"metadata.aggregation"'],
     ['secret-7', 'day', 'a secret-7 b', 'row 0: "key"'],
-  ] as const)(
-    'is malformed if it repeats the secret %s in its aggregation, %s, or a key, %s',
-    ([secret, aggregation, key, place]) => {
-      const content = response({ metadata: { aggregation }, result: [{ key, in: 1, out: 1 }] });
-      expect(problem(() => decodeAggregated(PEOPLE, content, ['another-secret', secret]))).toBe(
-        `${place} repeats the token or the client secret`,
-      );
-    },
-  );
+  ] as const)('is malformed if it repeats %s: %s, %s', ([secret, aggregation, key, place]) => {
+    const content = response({ metadata: { aggregation }, result: [{ key, in: 1, out: 1 }] });
+    expect(problem(() => decodeAggregated(PEOPLE, content, ['another-secret', secret]))).toBe(
+      `${place} repeats the token or the client secret`,
+    );
+  });
 
   test('takes nothing from __proto__', () => {
     const row = '{"__proto__":{"in":5,"out":5,"key":1},"key":1,"in":1,"out":1}';

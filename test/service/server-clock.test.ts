@@ -90,20 +90,17 @@ test.for([
   [-7 * HOUR_MS, -7 * HOUR_MS, /they differ by more than 6 h$/],
   [-2 * MINUTE_MS, 0, /a counter last rose at/],
   [-MINUTE_MS, 0, /^response$/],
-] as const)(
-  'a question by a clock that is %i ms ahead, and %i once the response is there, ends with %s',
-  async ([askedMs, respondedMs, outcome]) => {
-    const virtual = new VirtualClock(NOW_MS);
-    const clock = virtual.process();
-    const serverClock = new ServerClock(clock, silentLogger);
-    async function ask(): Promise<string> {
-      await virtual.advance(1_000);
-      clock.aheadMs = respondedMs;
-      serverClock.update(dateHeader(virtual.nowMs()), 1_000);
-      return 'response';
-    }
-    clock.aheadMs = askedMs;
-    const asked = askedByRightClock(ask, clock, serverClock, () => NOW_MS);
-    expect(await asked.catch(String)).toMatch(outcome);
-  },
-);
+] as const)('a clock %i, then %i ms ahead: %s', async ([askedMs, respondedMs, outcome]) => {
+  const virtual = new VirtualClock(NOW_MS);
+  const clock = virtual.process();
+  const serverClock = new ServerClock(clock, silentLogger);
+  async function ask(): Promise<string> {
+    await virtual.advance(1_000);
+    clock.aheadMs = respondedMs;
+    serverClock.update(dateHeader(virtual.nowMs()), 1_000);
+    return 'response';
+  }
+  clock.aheadMs = askedMs;
+  const asked = askedByRightClock(ask, clock, serverClock, () => NOW_MS);
+  expect(await asked.catch(String)).toMatch(outcome);
+});

@@ -89,12 +89,9 @@ test.for<[string, Responder, string, FailureReason?]>([
   ['is 30 MiB of gzip', gzipped(gzipSync(Buffer.alloc(30 * MIB, 32))), '200'],
   ['is gzip that is cut off', gzipped(gzipSync(GOOD).subarray(0, -9)), '200'],
   ['changes the protocol', raw(SWITCHED), '101', 'rejected'],
-])(
-  'a response that %s is not requested again',
-  async ([, response, code, reason = 'malformed']) => {
-    expect((await failureAfter(response)).outcome).toEqual([reason, code]);
-  },
-);
+])('a response that %s is final', async ([, response, code, reason = 'malformed']) => {
+  expect((await failureAfter(response)).outcome).toEqual([reason, code]);
+});
 
 test.for<[string, Responder]>([
   ['is compressed with gzip', gzipped(gzipSync(GOOD))],
