@@ -15,8 +15,8 @@ function granted(name: string, expiresIn: unknown): ExchangeResponse {
 }
 
 /** A client without retries, whose tokens are called token-1, token-2 … and live for an hour. */
-function startTokens(expiresIn: unknown = 3600) {
-  const { clock, server, harness } = startInMemory();
+function startTokens(expiresIn: unknown = 3600, secret = SECRET) {
+  const { clock, server, harness } = startInMemory({ secret });
   const client = harness.clientFor('riverside', { maxAttempts: 1, maxWaitMs: 0 });
   let used: string | undefined;
   server.token = () => granted(`token-${requests().length + 1}`, expiresIn);
@@ -153,6 +153,12 @@ describe('refused credentials', () => {
     // They are not sent again.
     expect(requests()).toHaveLength(1);
     expect(harness.credentials).toEqual([false]);
+  });
+
+  test('are refused with what the secret ends with', async () => {
+    const { server, use } = startTokens(3600, `${SECRET}\n`);
+    server.token = REFUSAL;
+    expect((await failureOf(use())).message).toMatch(/; the secret ends with a line end$/);
   });
 
   test.for([

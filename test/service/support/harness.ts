@@ -35,10 +35,14 @@ export const QUERY: WindowQuery = {
 
 export interface HarnessOptions extends Partial<Omit<ServiceOptions, 'config'>> {
   readonly config?: Partial<ServiceOptions['config']>;
+  readonly secret?: string;
 }
 
 /** Waits between retries are drawn as 0, unless a test has another `random`. It ends with the test. */
-export function createHarness(url: string, { config, ...options }: HarnessOptions = {}) {
+export function createHarness(
+  url: string,
+  { config, secret = SECRET, ...options }: HarnessOptions = {},
+) {
   const requests: string[] = [];
   const credentials: boolean[] = [];
   const reported: string[] = [];
@@ -76,7 +80,7 @@ export function createHarness(url: string, { config, ...options }: HarnessOption
   onTestFinished(() => service.close());
   function clientFor(name: string, retries?: RetryPolicy) {
     return service.clientFor(
-      { name, clientId: `${name}-api`, readSecret: () => Promise.resolve(new Secret(SECRET)) },
+      { name, clientId: `${name}-api`, readSecret: () => Promise.resolve(new Secret(secret)) },
       retries,
     );
   }
