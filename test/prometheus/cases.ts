@@ -72,6 +72,12 @@ const NEVER_POLLED: Scenario = {
   [LOGINS_ACCEPTED]: 0,
 };
 
+/** Nobody is counted from minute 60 on. */
+const SILENT: Scenario = {
+  'library_site_info{name=""}': 1,
+  [problem('nobody_counted')]: until(60, undefined, 3_600),
+};
+
 export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   'all is well, one of 40 customers is removed, a counter is 1 too high': [
     { library_exporter_customers: until(60, 40, 39), [EXCESS_IN]: 1 },
@@ -168,7 +174,10 @@ export const ALERT_CASES: Readonly<Record<string, AlertCase>> = {
   'five of six buildings count nobody, one exporter does not answer, to the sixth few people come':
     [
       {
-        ...silent('b', 'c', 'd', 'e'),
+        ...of('b', SILENT),
+        ...of('c', SILENT),
+        ...of('d', SILENT),
+        ...of('e', SILENT),
         ...ofBranch('101', {
           'library_site_info{name="Main"}': 1,
           [problem('nobody_counted')]: until(60, undefined, 3_600),
@@ -207,15 +216,6 @@ function of(customer: string, scenario: Scenario): Scenario {
 /** Series of a branch of another customer. */
 function ofBranch(branch: string, scenario: Scenario): Scenario {
   return withLabel(of('county', scenario), `branch="${branch}"`);
-}
-
-/** Libraries of which nobody is counted from minute 60 on. */
-function silent(...customers: readonly string[]): Scenario {
-  const since = { [problem('nobody_counted')]: until(60, undefined, 3_600) };
-  return Object.assign(
-    {},
-    ...customers.map((customer) => of(customer, { ...since, 'library_site_info{name=""}': 1 })),
-  ) as Scenario;
 }
 
 function problem(kind: string): string {

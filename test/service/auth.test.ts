@@ -61,8 +61,7 @@ describe('a token', () => {
     [0, 48],
     [undefined, 2880],
     [1e12, 8e11],
-  ] as const)('with expires_in %s is renewed in the background after %d s', async (row) => {
-    const [expiresIn, seconds] = row;
+  ] as const)('with expires_in %s is renewed after %d s', async ([expiresIn, seconds]) => {
     const { clock, requests, use } = startTokens(expiresIn);
     await use();
     await clock.advance(seconds * 1_000 - 1);
@@ -99,8 +98,7 @@ describe('a token', () => {
     ['200 and a page', PAGE, [5, 15, 35, 75, 135]],
     ['429', reply(429, {}), []],
     ['no response', () => Promise.reject(new ServiceError('unreachable', 'gone')), []],
-  ])('is replaced ever more rarely while the service fails with %s', async (row) => {
-    const [, failure, minutes] = row;
+  ])('is replaced ever more rarely while all fails with %s', async ([, failure, minutes]) => {
     const { server, minutesOfRequests, use } = startTokens(1e6);
     const good: Reply = server.data;
     await use();

@@ -31,8 +31,7 @@ describe('how far it is ahead', () => {
     [58_000, 0],
     [HOUR_MS, 1],
     [-10 * MINUTE_MS, 1],
-  ] as const)('is known to half a second: %i ms, with %i warnings', async (row) => {
-    const [aheadMs, warnings] = row;
+  ] as const)('is known to half a second: %i ms, %i warnings', async ([aheadMs, warnings]) => {
     const { clock, arrive, serverClock, warn } = startClock();
     for (const ms of [0, 300, 999]) {
       await clock.advance(ms);

@@ -63,8 +63,7 @@ test.for([
   ['in the body', HALF, 'unreachable', '200'],
   ['in a compressed body', CUT_GZIP, 'unreachable', '200'],
   ['in an error response', LIMITED, 'rate_limited', '429'],
-] as const)('a response that breaks off %s is retried as its reason', async (row) => {
-  const [, bytes, reason, code] = row;
+] as const)('a response that breaks off %s is retried', async ([, bytes, reason, code]) => {
   for (const then of ['end', 'reset'] as const) {
     const { outcome } = await failureAfter(raw(bytes, then));
     expect(outcome).toEqual([reason, code, code, code, code]);
@@ -170,8 +169,7 @@ describe('TLS', () => {
   test.for([
     ['of an unknown authority', {}, undefined],
     ['for another host', { hosts: ['elsewhere.example.org'] }, AUTHORITY],
-  ] as const)('with a certificate %s is unreachable, and nothing is sent', async (row) => {
-    const [, changes, ca] = row;
+  ] as const)('with a certificate %s ends before anything is sent', async ([, changes, ca]) => {
     const { server, harness } = await start({ tls: await certified(changes), config: { ca } });
     const { reason, message } = await failureOf(ask(harness.riverside));
     expect(reason).toBe('unreachable');
