@@ -55,7 +55,7 @@ export function expectCountsExact(
       .filter(({ labels }) => labels['customer'] === customer);
     const shown = [
       exposition.value(`library_${counter}_total`, { customer }),
-      today.reduce((sum, { value }) => sum + value, 0),
+      today.length > 0 && today.reduce((sum, { value }) => sum + value, 0),
       exposition.value('library_count_excess', { customer, counter }),
     ];
     const totals = [ledger.total(stream, side, periodMs), ledger.total(stream, side, todayMs), 0];
