@@ -2,13 +2,14 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { ServiceError } from '../../src/base/errors.ts';
-import type { Page, PageQuery, RawRecord } from '../../src/base/model.ts';
+import type { Page, PageQuery } from '../../src/base/model.ts';
 import { INITIAL_BREAKDOWN } from '../../src/counting/breakdowns/poll-breakdown.ts';
 import { createPast, daysBefore } from '../../src/counting/past/past.ts';
 import { DayCounter } from '../../src/counting/rows/day-counts.ts';
 import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
 import { CALENDAR, NOVEMBER, NOW_MS } from '../support/owner.ts';
 import { customerNamed } from '../support/polled.ts';
+import { pageOf } from '../support/responses.ts';
 
 const TODAY = CALENDAR.dayAt(NOW_MS);
 
@@ -17,10 +18,6 @@ type Id = number | null;
 /** A record of a device, with the ids of its branch and client. */
 function record(device: Id, branch: Id, client: Id = 201, serverTime: string | null = null) {
   return ['p-1', 1, 'Door', null, serverTime, null, 'in', 'Staffed', 7, branch, client, device];
-}
-
-function pageOf(...records: readonly RawRecord[]): Page {
-  return { aggregation: undefined, records, metadata: {}, startToken: undefined };
 }
 
 /** A customer whose devices and people are polled, and whose records are read, as a test says. */

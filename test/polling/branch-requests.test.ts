@@ -1,25 +1,21 @@
 import { describe, expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS } from '../../src/base/duration.ts';
-import { ServiceError } from '../../src/base/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import type { BranchMetrics } from '../../src/counting/customer-metrics.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
 import { customerNamed, ESTIMATED } from '../support/polled.ts';
 import { SimulatedPeople } from '../support/simulated-people.ts';
-import { MINUTE_MS, SchedulerFixture } from './fixture.ts';
+import { gapsOf, SchedulerFixture, UNAVAILABLE } from './fixture.ts';
 
 /** 04:00 in Copenhagen. */
 const DAY_START_MS = Date.UTC(2026, 10, 19, 3);
 const BRANCH = '421';
 
-interface BranchRequest {
-  readonly atMs: number;
-  readonly to: string | undefined;
-}
+const START = { startMs: DAY_START_MS + 7 * HOUR_MS };
 
 /** A customer with one branch, open from nine to noon on each of the last days. */
 function polledByBranch(fixture: SchedulerFixture, answer: () => void = () => {}, days = 28) {
   const service = new SimulatedPeople();
-  const requests: BranchRequest[] = [];
+  const requests: { readonly atMs: number; readonly to: string | undefined }[] = [];
   for (let day = 0; day <= days; day += 1) {
     for (let minute = 300; minute < 480; minute += 5) {
       const atMs = DAY_START_MS + (minute + 0.5) * MINUTE_MS - day * DAY_MS;
@@ -50,15 +46,11 @@ function branchOf({ customer }: PolledCustomer, nowMs: number): BranchMetrics | 
 
 describe('the windows of branches', () => {
   test('and histories are read while more customers hang than there are slots', async () => {
-    await using fixture = new SchedulerFixture({
-      startMs: DAY_START_MS + 7 * HOUR_MS,
-      maxConcurrency: 3,
-    });
+    await using fixture = new SchedulerFixture({ ...START, maxConcurrency: 3 });
     const { clock } = fixture;
     const { polled } = polledByBranch(fixture);
     const hanging = fixture.polledMany(8, fixture.goodUntil(5 * MINUTE_MS));
-    fixture.start([polled, ...hanging]);
-    await clock.advance(HOUR_MS);
+    await fixture.run([polled, ...hanging], HOUR_MS);
     expect(fixture.healthOf(hanging[0] ?? polled).failures).toBeGreaterThan(10);
     for (let quarter = 0; quarter < 4; quarter += 1) {
       await clock.advance(15 * MINUTE_MS);
@@ -68,7 +60,7 @@ describe('the windows of branches', () => {
   });
 
   test('are read after the first poll, at most one a second, and then by window and minute', async () => {
-    await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 7 * HOUR_MS });
+    await using fixture = new SchedulerFixture(START);
     const { clock } = fixture;
     const { polled, requests } = polledByBranch(fixture);
     fixture.start([polled]);
@@ -76,12 +68,10 @@ describe('the windows of branches', () => {
     await clock.advance(2 * MINUTE_MS);
     expect(branchOf(polled, clock.nowMs())?.occupancy).toBe(50);
     await clock.advance(8 * MINUTE_MS);
-    const gaps = requests.slice(1).map(({ atMs }, i) => atMs - (requests[i]?.atMs ?? 0));
-    expect(Math.min(...gaps)).toBe(1_000);
+    expect(Math.min(...gapsOf(requests.map(({ atMs }) => atMs)))).toBe(1_000);
+    const ofDaysBefore = requests.filter(({ to = '2026-11-19' }) => !to.startsWith('2026-11-19'));
     // Each day has counts in six hours.
-    expect(
-      requests.filter(({ to }) => to !== undefined && !to.startsWith('2026-11-19')),
-    ).toHaveLength(28 * 6);
+    expect(ofDaysBefore).toHaveLength(28 * 6);
     expect(branchOf(polled, clock.nowMs())?.estimate.ratio).toBeCloseTo(1);
     requests.length = 0;
     await clock.advance(HOUR_MS);
@@ -92,7 +82,7 @@ describe('the windows of branches', () => {
   test('are shown once all are read, before the next poll', async () => {
     const changedMs: number[] = [];
     await using fixture = new SchedulerFixture({
-      startMs: DAY_START_MS + 7 * HOUR_MS,
+      ...START,
       observer: { pollEnded() {}, changed: () => changedMs.push(fixture.clock.monotonicMs()) },
     });
     const { polled, requests } = polledByBranch(fixture, () => {}, 0);
@@ -106,24 +96,18 @@ describe('the windows of branches', () => {
   });
 
   test('that fail are requested again, less and less often, and no poll fails', async () => {
-    await using fixture = new SchedulerFixture({ startMs: DAY_START_MS + 7 * HOUR_MS });
+    await using fixture = new SchedulerFixture(START);
     const { clock } = fixture;
     let isDown = true;
-    const { polled, requests } = polledByBranch(
-      fixture,
-      () => {
-        if (isDown) {
-          throw new ServiceError('server', 'status 503', { status: 503 });
-        }
-      },
-      0,
-    );
-    fixture.start([polled]);
-    await clock.advance(HOUR_MS);
-    const minutes = requests.slice(1).map(({ atMs }, i) => {
-      return Math.floor((atMs - (requests[i]?.atMs ?? 0)) / MINUTE_MS);
-    });
-    expect(minutes).toEqual([1, 2, 4, 8, 15, 15, 15]);
+    function answer() {
+      if (isDown) {
+        throw UNAVAILABLE;
+      }
+    }
+    const { polled, requests } = polledByBranch(fixture, answer, 0);
+    await fixture.run([polled], HOUR_MS);
+    const gaps = gapsOf(requests.map(({ atMs }) => atMs));
+    expect(gaps.map((ms) => Math.floor(ms / MINUTE_MS))).toEqual([1, 2, 4, 8, 15, 15, 15]);
     expect(polled.customer.metricsAt(clock.nowMs()).streams.people).toMatchObject({ failures: 0 });
     expect(branchOf(polled, clock.nowMs())?.occupancy).toBeUndefined();
     isDown = false;

@@ -1,6 +1,7 @@
 /** A scheduler with customers whose service answers as the test says. */
+import { HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { ServiceError } from '../../src/base/errors.ts';
-import type { AggregatedResponse, Page, Stream, WindowQuery } from '../../src/base/model.ts';
+import type { AggregatedResponse, Stream, WindowQuery } from '../../src/base/model.ts';
 import { LogLimiter } from '../../src/base/log-limiter.ts';
 import type { PollJob } from '../../src/polling/job.ts';
 import { Scheduler } from '../../src/polling/scheduler.ts';
@@ -8,20 +9,15 @@ import type { PolledCustomer, SchedulerOptions } from '../../src/polling/schedul
 import { captureLog } from '../support/captured-log.ts';
 import type { Line } from '../support/captured-log.ts';
 import { customerNamed } from '../support/polled.ts';
+import { pageOf } from '../support/responses.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
 
-export const MINUTE_MS = 60_000;
 export const GOOD: AggregatedResponse = {
   aggregation: 'minute',
   rows: [{ key: 1, counts: [3, 1] }],
 };
 
-const NO_RECORDS: Page = {
-  aggregation: undefined,
-  records: [],
-  metadata: {},
-  startToken: undefined,
-};
+export const UNAVAILABLE = new ServiceError('server', 'status 503', { status: 503 });
 
 type Answer = (question: WindowQuery, signal: AbortSignal) => Promise<AggregatedResponse>;
 
@@ -44,7 +40,12 @@ export function jobAt(dueMs: number): PollJob {
 export class SchedulerFixture implements AsyncDisposable {
   readonly clock: VirtualClock;
   readonly scheduler: Scheduler;
-  readonly requests: { customer: string; question: WindowQuery; atMs: number }[] = [];
+  readonly requests: {
+    customer: string;
+    question: WindowQuery;
+    atMs: number;
+    priority: unknown;
+  }[] = [];
   /** Reasons of the polls that have ended; undefined of a success. */
   readonly ended: (string | undefined)[] = [];
   readonly lines: Line[];
@@ -61,7 +62,7 @@ export class SchedulerFixture implements AsyncDisposable {
       log,
       limiter: new LogLimiter({ log, clock }),
       intervalMs: MINUTE_MS,
-      reconcileIntervalMs: 60 * MINUTE_MS,
+      reconcileIntervalMs: HOUR_MS,
       breakdownIntervalMs: 5 * MINUTE_MS,
       maxConcurrency: 32,
       maxRequestsPerSecond: 1_000,
@@ -94,12 +95,13 @@ export class SchedulerFixture implements AsyncDisposable {
     return {
       customer: customerNamed(name),
       client: {
-        query: (question, signal) => {
-          this.requests.push({ customer: name, question, atMs: this.clock.monotonicMs() });
+        query: (question, signal, priority) => {
+          const atMs = this.clock.monotonicMs();
+          this.requests.push({ customer: name, question, atMs, priority });
           this.mostAtOnce = Math.max(this.mostAtOnce, (this.#running += 1));
           return answer(question, signal).finally(() => (this.#running -= 1));
         },
-        page: () => Promise.resolve(NO_RECORDS),
+        page: () => Promise.resolve(pageOf()),
       },
     };
   }
@@ -139,4 +141,9 @@ export function hang(_question: unknown, signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     signal.addEventListener('abort', () => reject(new ServiceError('timeout', 'no answer came')));
   });
+}
+
+/** Returns the times between successive instants. */
+export function gapsOf(timesMs: readonly number[]): readonly number[] {
+  return timesMs.slice(1).map((ms, i) => ms - (timesMs[i] ?? NaN));
 }

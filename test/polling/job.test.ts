@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
+import { HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import { DueJobs, nextDueMs, renewalMs } from '../../src/polling/job.ts';
-import { jobAt, MINUTE_MS } from './fixture.ts';
-
-const HOUR_MS = 60 * MINUTE_MS;
+import { jobAt } from './fixture.ts';
 
 test('a job is due at its place in each interval', () => {
   const job = { ...jobAt(0), place: 0.25 };

@@ -1,7 +1,7 @@
 /** The loop of the scheduler: which polls it starts together, and what it reports. */
 import { expect, test } from 'vitest';
-import { ServiceError } from '../../src/base/errors.ts';
-import { GOOD, MINUTE_MS, SchedulerFixture } from './fixture.ts';
+import { MINUTE_MS } from '../../src/base/duration.ts';
+import { gapsOf, GOOD, SchedulerFixture, UNAVAILABLE } from './fixture.ts';
 
 test.each([
   ['of a quarter of a second', 10_000, {}, 250],
@@ -15,22 +15,19 @@ test.each([
   requests.length = 0;
   await clock.advance(1_000);
   const startsMs = [...new Set(requests.map(({ atMs }) => atMs))];
-  const gapsMs = startsMs.slice(1).map((ms, i) => ms - (startsMs[i] ?? 0));
-  expect(Math.min(...gapsMs)).toBe(tickMs);
+  expect(Math.min(...gapsOf(startsMs))).toBe(tickMs);
 });
 
 test('lines of the log that were suppressed are reported after a minute', async () => {
   await using fixture = new SchedulerFixture();
-  const failing = fixture.polledMany(30, () =>
-    Promise.reject(new ServiceError('server', 'status 503', { status: 503 })),
-  );
+  const failing = fixture.polledMany(30, () => Promise.reject(UNAVAILABLE));
   await fixture.run(failing, 2 * MINUTE_MS);
   expect(fixture.lines.filter(({ msg }) => msg !== 'poll failed')).toMatchObject([
     { msg: 'log messages suppressed', suppressed_msg: 'poll failed', lines: 10 },
   ]);
 });
 
-test('a skipped poll changes metrics when it would have started', async () => {
+test('a stream is never polled twice at once: a poll is skipped and counted when it would have started', async () => {
   const changedMs: number[] = [];
   const seconds: number[] = [];
   const observer = {
@@ -48,6 +45,8 @@ test('a skipped poll changes metrics when it would have started', async () => {
   await fixture.clock.advance(2.6 * MINUTE_MS);
   expect(changedMs).toEqual([120_000, 180_000, 210_000]);
   expect(seconds).toEqual([0, 150]);
+  expect(fixture.mostAtOnce).toBe(1);
+  expect(fixture.healthOf(slow).skipped).toBe(2);
 });
 
 test('a baseline that waits for a slot starts after the poll that runs, with time for it', async () => {

@@ -1,28 +1,32 @@
 import { expect, test } from 'vitest';
-import { ServiceError } from '../../src/base/errors.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
 import { ESTIMATED } from '../support/polled.ts';
+import { pageOf } from '../support/responses.ts';
 import { SimulatedPeople } from '../support/simulated-people.ts';
-import { hang, MINUTE_MS, SchedulerFixture } from './fixture.ts';
+import { gapsOf, hang, SchedulerFixture, UNAVAILABLE } from './fixture.ts';
 
-const HOUR_MS = 60 * MINUTE_MS;
 /** 04:00 in Copenhagen. */
 const DAY_START_MS = Date.UTC(2026, 10, 19, 3);
 
 /** A customer with an hourly visitor, whose past is answered as `history` says. */
-function estimated(fixture: SchedulerFixture, history: () => void, name = 'a'): PolledCustomer {
+function estimated(
+  fixture: SchedulerFixture,
+  history: (signal: AbortSignal) => unknown,
+  name = 'a',
+): PolledCustomer {
   const service = new SimulatedPeople();
-  for (let ms = DAY_START_MS - 40 * 24 * HOUR_MS; ms < DAY_START_MS + 48 * HOUR_MS; ms += HOUR_MS) {
+  for (let ms = DAY_START_MS - 40 * DAY_MS; ms < DAY_START_MS + 2 * DAY_MS; ms += HOUR_MS) {
     // Not at the edge of a window.
     service.record(ms + MINUTE_MS, [1, 1]);
   }
-  const polled = fixture.polled(name, (question) => {
+  const polled = fixture.polled(name, async (question, signal) => {
     const { aggregation, from, to = from } = question;
     // A whole past is read or compared. Polls have no end.
-    if (aggregation === 'day' && Date.parse(to) - Date.parse(from) > 27 * 24 * HOUR_MS) {
-      history();
+    if (aggregation === 'day' && Date.parse(to) - Date.parse(from) > 27 * DAY_MS) {
+      await history(signal);
     }
-    return Promise.resolve(service.respond(question, fixture.clock.nowMs()));
+    return service.respond(question, fixture.clock.nowMs());
   });
   polled.customer.setDescription(ESTIMATED);
   return polled;
@@ -42,18 +46,13 @@ test('the past is read after the first poll, and compared by one request in the 
   await clock.advance(26 * HOUR_MS);
   // Polls have no end.
   const read = requests.filter(({ question: { to } }) => to !== undefined);
-  expect(read.map(({ question: { aggregation } }) => aggregation)).toEqual([
-    'day',
-    'quarter',
-    'minute',
-    'day',
-    'day',
-  ]);
+  const aggregations = read.map(({ question: { aggregation } }) => aggregation);
+  expect(aggregations).toEqual(['day', 'quarter', 'minute', 'day', 'day']);
   const [first = 0, , , second = 0, third = 0] = read.map(({ atMs }) => atMs - 6 * HOUR_MS);
   expect(first).toBe(-6 * HOUR_MS);
   expect(second).toBeGreaterThanOrEqual(30 * MINUTE_MS);
   expect(second).toBeLessThanOrEqual(91 * MINUTE_MS);
-  expect(third - second).toBe(24 * HOUR_MS);
+  expect(third - second).toBe(DAY_MS);
 });
 
 test('a past that fails is read again, less and less often, and no poll fails', async () => {
@@ -63,7 +62,7 @@ test('a past that fails is read again, less and less often, and no poll fails', 
   const polled = estimated(fixture, () => {
     readMs.push(clock.nowMs());
     if (readMs.length < 7) {
-      throw new ServiceError('server', 'status 503', { status: 503 });
+      throw UNAVAILABLE;
     }
   });
   fixture.start([polled]);
@@ -72,8 +71,8 @@ test('a past that fails is read again, less and less often, and no poll fails', 
   await clock.advance(HOUR_MS);
   expect(polled.customer.metricsAt(clock.nowMs()).usual).toBeDefined();
   // After the first poll that ends when it is due.
-  const pauses = readMs.slice(1).map((ms, i) => (ms - (readMs[i] ?? 0)) / MINUTE_MS);
-  expect(pauses.map((minutes) => Math.floor(minutes / 5) * 5)).toEqual([15, 30, 60, 120, 240, 360]);
+  const pauses = gapsOf(readMs).map((ms) => Math.floor(ms / MINUTE_MS / 5) * 5);
+  expect(pauses).toEqual([15, 30, 60, 120, 240, 360]);
   expect(fixture.healthOf(polled)).toMatchObject({ failures: 0 });
   expect(fixture.lines).toMatchObject([
     { msg: 'past unavailable', customer: 'a', stream: 'people', error: 'status 503' },
@@ -87,14 +86,14 @@ test('a past that failed while the clock was a day ahead is read at the next pol
   const polled = estimated(fixture, () => {
     readMs.push(clock.monotonicMs());
     if (clock.aheadMs > 0) {
-      throw new ServiceError('server', 'status 503', { status: 503 });
+      throw UNAVAILABLE;
     }
   });
   fixture.start([polled]);
   await clock.advance(2 * MINUTE_MS);
-  clock.step(24 * HOUR_MS);
+  clock.step(DAY_MS);
   await clock.advance(2 * MINUTE_MS);
-  clock.step(-24 * HOUR_MS);
+  clock.step(-DAY_MS);
   await clock.advance(1.1 * MINUTE_MS);
   expect(readMs.map((ms) => Math.floor(ms / MINUTE_MS))).toEqual([0, 3, 5]);
   // The service's totals fell: three polls confirm it.
@@ -107,26 +106,14 @@ const ENDS = [
   ['at the stop', ({ scheduler }: SchedulerFixture) => void scheduler.stop()],
 ] as const;
 
-/** A customer whose past hangs, and from an instant on also its polls. */
-function hangingPast(fixture: SchedulerFixture, name: string, pollsUntilMs = Infinity) {
+/** A customer whose past hangs. */
+function hangingPast(fixture: SchedulerFixture, name: string) {
   const signals: AbortSignal[] = [];
-  const { customer, client } = estimated(fixture, () => {}, name);
-  const polled: PolledCustomer = {
-    customer,
-    client: {
-      page: (...question) => client.page(...question),
-      query(question, signal, ...rest) {
-        // Polls have no end.
-        if (question.to !== undefined) {
-          signals.push(signal);
-        } else if (fixture.clock.monotonicMs() < pollsUntilMs) {
-          return client.query(question, signal, ...rest);
-        }
-        return hang(question, signal);
-      },
-    },
-  };
-  return { polled, signals };
+  function history(signal: AbortSignal) {
+    signals.push(signal);
+    return hang(undefined, signal);
+  }
+  return { polled: estimated(fixture, history, name), signals };
 }
 
 test.each(ENDS)(
@@ -134,7 +121,7 @@ test.each(ENDS)(
   async (_, end) => {
     const startMs = DAY_START_MS + 6 * HOUR_MS;
     await using fixture = new SchedulerFixture({ startMs, maxRequestsPerSecond: 1 });
-    const [first, waits] = [hangingPast(fixture, 'a'), hangingPast(fixture, 'b', MINUTE_MS)];
+    const [first, waits] = [hangingPast(fixture, 'a'), hangingPast(fixture, 'b')];
     await fixture.run([first.polled, waits.polled], MINUTE_MS);
     fixture.scheduler.setCustomers([first.polled, waits.polled]);
     await fixture.clock.advance(MINUTE_MS);
@@ -156,22 +143,17 @@ test('where devices are is read after the past, by one request with the lowest p
   customer.breakdowns.configure(['device']);
   const byDevice = { aggregation: 'device', rows: [{ key: 301, counts: [9, 9] }] };
   const record = ['p', 1, '', null, null, null, null, null, 7, 101, 201, 301];
-  const page = { aggregation: undefined, records: [record], metadata: {}, startToken: undefined };
-  const polled: PolledCustomer = {
-    customer,
-    client: {
-      query: (question, ...rest) =>
-        question.aggregation === 'device'
-          ? Promise.resolve(byDevice)
-          : client.query(question, ...rest),
-      page(question, _signal, priority) {
-        sent.push([isPastRead, priority, question.limit]);
-        return Promise.resolve(page);
-      },
+  const recording: PolledCustomer['client'] = {
+    query: (question, ...rest) =>
+      question.aggregation === 'device'
+        ? Promise.resolve(byDevice)
+        : client.query(question, ...rest),
+    page(question, _signal, priority) {
+      sent.push([isPastRead, priority, question.limit]);
+      return Promise.resolve(pageOf(record));
     },
   };
-  fixture.start([polled]);
-  await clock.advance(3 * HOUR_MS);
+  await fixture.run([{ customer, client: recording }], 3 * HOUR_MS);
   expect(sent).toEqual([[true, 'optional', 1000]]);
   expect(customer.metricsAt(clock.nowMs()).breakdowns.device?.keys).toMatchObject([
     { key: '301', device: { place: { branch: '101', client: '201' } } },

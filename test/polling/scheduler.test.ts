@@ -1,11 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { ServiceError } from '../../src/base/errors.ts';
+import { HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import type { AggregatedResponse, Breakdown, WindowQuery } from '../../src/base/model.ts';
-import type { PollingClient } from '../../src/service/types.ts';
 import type { PolledCustomer } from '../../src/polling/scheduler.ts';
-import { GOOD, hang, MINUTE_MS, SchedulerFixture } from './fixture.ts';
-
-const HOUR_MS = 60 * MINUTE_MS;
+import { gapsOf, GOOD, hang, SchedulerFixture, UNAVAILABLE } from './fixture.ts';
 
 describe('the schedule', () => {
   test('polls every stream once an interval, spread over it and in the same order', async () => {
@@ -78,38 +75,21 @@ describe('the schedule', () => {
     await fixture.clock.advance(MINUTE_MS);
     expect(new Set(fixture.requests.map(({ customer }) => customer))).toEqual(new Set(['stays']));
   });
-
-  test('never polls a stream twice at once, and counts the polls that it skips', async () => {
-    await using fixture = new SchedulerFixture();
-    // It ignores its deadline.
-    const slow = fixture.polled('slow', async () => {
-      await fixture.clock.sleep(fixture.requests.length > 5 ? 2.5 * MINUTE_MS : 0);
-      return GOOD;
-    });
-    await fixture.run([slow], 4.8 * MINUTE_MS);
-    expect(fixture.mostAtOnce).toBe(1);
-    expect(fixture.healthOf(slow).skipped).toBe(2);
-  });
 });
 
 describe('a poll', () => {
   test('that fails has the reason of the service, and the next good one is logged', async () => {
     await using fixture = new SchedulerFixture();
     const failing = fixture.polled('a', () =>
-      fixture.clock.monotonicMs() < MINUTE_MS
-        ? Promise.reject(new ServiceError('server', 'status 503', { status: 503 }))
-        : Promise.resolve(GOOD),
+      fixture.clock.monotonicMs() < MINUTE_MS ? Promise.reject(UNAVAILABLE) : Promise.resolve(GOOD),
     );
     await fixture.run([failing], 10);
     const { up, lastError } = failing.customer.health.people ?? {};
     expect([up, lastError?.message]).toEqual([false, 'status 503']);
     await fixture.clock.advance(MINUTE_MS);
     expect(fixture.ended).toEqual(['server', undefined]);
-    const lines = fixture.lines.map(({ msg }) => msg);
-    expect(lines.filter((msg) => String(msg).startsWith('poll'))).toEqual([
-      'poll failed',
-      'polling recovered',
-    ]);
+    const messages = fixture.lines.map(({ msg }) => msg).filter((msg) => msg.startsWith('poll'));
+    expect(messages).toEqual(['poll failed', 'polling recovered']);
   });
 
   test('that does not end fails before the next one is due, and delays no other customer', async () => {
@@ -149,8 +129,7 @@ describe('baselines', () => {
     await fixture.run(fixture.polledMany(12), 3.5 * HOUR_MS);
     const baselines = fixture.requests.filter(({ question }) => question.aggregation === 'day');
     for (const ofOne of Map.groupBy(baselines, ({ customer }) => customer).values()) {
-      const atMs = ofOne.map((one) => one.atMs);
-      const gaps = atMs.slice(1).map((ms, i) => ms - (atMs[i] ?? 0));
+      const gaps = gapsOf(ofOne.map(({ atMs }) => atMs));
       expect(Math.max(...gaps)).toBeLessThanOrEqual(HOUR_MS);
       expect(gaps.filter((ms) => ms > 0).length).toBeLessThanOrEqual(4);
     }
@@ -185,7 +164,7 @@ describe('baselines', () => {
     });
     const customers = fixture.polledMany(2, fixture.after(250));
     function warnings() {
-      return fixture.lines.filter(({ msg }) => !String(msg).startsWith('minute keys unreadable'));
+      return fixture.lines.filter(({ msg }) => !msg.startsWith('minute keys unreadable'));
     }
     await fixture.run(customers, 5 * MINUTE_MS);
     expect(warnings()).toEqual([]);
@@ -196,8 +175,9 @@ describe('baselines', () => {
       expect(fixture.healthOf(customer).skipped).toBeGreaterThan(0);
       expect(fixture.healthOf(customer).skipped).toBeLessThan(10);
     }
+    const msg = 'service too slow for the polling interval';
     expect(warnings()).toMatchObject([
-      { msg: 'service too slow for the polling interval', customer: 'c1', interval_seconds: 1 },
+      { msg, customer: 'c1', poll_seconds: 1.25, interval_seconds: 1 },
     ]);
   });
 });
@@ -254,18 +234,10 @@ describe('breakdowns', () => {
 
   test('are optional requests, streams are not', async () => {
     await using fixture = new SchedulerFixture();
-    const { customer, client } = withBreakdowns(fixture.polled('a', answer), 'device');
-    const sent = new Set<string>();
-    const observed: PollingClient = {
-      ...client,
-      query(question, signal, priority) {
-        sent.add(`${question.aggregation} ${priority}`);
-        return client.query(question, signal);
-      },
-    };
-    await fixture.run([{ customer, client: observed }], MINUTE_MS);
-    expect(sent).toEqual(
-      new Set(['minute urgent', 'day urgent', 'device optional', 'minute normal']),
+    await fixture.run([withBreakdowns(fixture.polled('a', answer), 'device')], MINUTE_MS);
+    const sent = fixture.requests.map(({ question, priority }) => [question.aggregation, priority]);
+    expect(new Set(sent.map(String))).toEqual(
+      new Set(['minute,urgent', 'day,urgent', 'device,optional', 'minute,normal']),
     );
   });
 

@@ -1,10 +1,11 @@
 /** One try of a poll: how long it may take, and for what. */
 import { expect, test } from 'vitest';
+import { MINUTE_MS } from '../../src/base/duration.ts';
 import { ServiceError } from '../../src/base/errors.ts';
 import type { Query } from '../../src/counting/rows/window-reader.ts';
 import { deadlineMs, tryPoll } from '../../src/polling/try-poll.ts';
 import { VirtualClock } from '../support/virtual-clock.ts';
-import { GOOD, hang, jobAt, MINUTE_MS } from './fixture.ts';
+import { GOOD, hang, jobAt } from './fixture.ts';
 
 const QUESTION = { endpoint: 'peoplecount', aggregation: 'minute', from: '2026-11-19' } as const;
 const END = { result: 'accepted' };

@@ -1,5 +1,5 @@
 /** A `query` that responds from a function and records the requests, and responses by key. */
-import type { AggregatedResponse, Row } from '../../src/base/model.ts';
+import type { AggregatedResponse, Page, RawRecord, Row } from '../../src/base/model.ts';
 import type { Query } from '../../src/counting/rows/window-reader.ts';
 
 /** What is requested from the service. */
@@ -22,4 +22,8 @@ export function responseOf(rows: Rows, aggregation = 'branch'): AggregatedRespon
     rows:
       rows instanceof Array ? rows : Object.entries(rows).map(([key, counts]) => ({ key, counts })),
   };
+}
+
+export function pageOf(...records: readonly RawRecord[]): Page {
+  return { aggregation: undefined, records, metadata: {}, startToken: undefined };
 }
