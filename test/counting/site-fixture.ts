@@ -5,10 +5,11 @@ import type { Customer } from '../../src/counting/customer.ts';
 import type { CustomerDescription, CustomerMetrics } from '../../src/counting/customer-metrics.ts';
 import { createPast, daysBefore } from '../../src/counting/past/past.ts';
 import type { Past } from '../../src/counting/past/past.ts';
-import { DayCounter, lastSeenIn } from '../../src/counting/rows/day-counts.ts';
+import { lastSeenIn } from '../../src/counting/rows/day-counts.ts';
 import type { DayCounts } from '../../src/counting/rows/day-counts.ts';
 import { INITIAL_STATE } from '../../src/counting/totals/state.ts';
 import type { Snapshot } from '../../src/counting/totals/state.ts';
+import { countedDay } from '../support/day-counts.ts';
 import { CALENDAR, NOVEMBER } from '../support/owner.ts';
 import { customerNamed, ESTIMATED } from '../support/polled.ts';
 import { MINUTE_MS } from './fixture.ts';
@@ -21,12 +22,10 @@ export const UNESTIMATED: CustomerDescription = { ...ESTIMATED, estimate: false 
 export type Minutes = Readonly<Record<number, readonly number[]>>;
 
 function dayOf(day: Span, minutes: Minutes): DayCounts {
-  const counter = new DayCounter(CALENDAR, [day], 'people');
-  Object.entries(minutes).forEach(([minute, counts]) => {
-    counter.add(day.startMs + Number(minute) * MINUTE_MS, counts);
+  const people = Object.entries(minutes).map(([minute, counts]) => {
+    return [day.startMs + Number(minute) * MINUTE_MS, counts] as const;
   });
-  const [counted] = counter.days() as [DayCounts];
-  return counted;
+  return countedDay(CALENDAR, day, people);
 }
 
 /** 20 people enter and leave each hour from 08:00 to 16:00. */

@@ -5,6 +5,7 @@ import type { Query } from '../../src/counting/rows/window-reader.ts';
 /** What is requested from the service. */
 export type Requested = Parameters<Query>[0];
 export type Respond = (question: Requested) => AggregatedResponse;
+export type Change = (response: AggregatedResponse, question: Requested) => AggregatedResponse;
 
 export function queryFrom(respond: Respond, requests: Requested[] = []): Query {
   return (question) => {

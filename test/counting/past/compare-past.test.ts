@@ -1,19 +1,18 @@
 /** The nightly comparison of the past with the service: what is read again. */
 import { expect, test } from 'vitest';
-import type { AggregatedResponse, Key } from '../../../src/base/model.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
+import type { Key } from '../../../src/base/model.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { comparePast } from '../../../src/counting/past/compare-past.ts';
 import { appendDay } from '../../../src/counting/past/past.ts';
 import type { Past } from '../../../src/counting/past/past.ts';
 import { readFourWeeks } from '../../../src/counting/past/read-four-weeks.ts';
-import { DayCounter } from '../../../src/counting/rows/day-counts.ts';
-import type { DayCounts } from '../../../src/counting/rows/day-counts.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
+import { countedDay } from '../../support/day-counts.ts';
 import { CALENDAR, COPENHAGEN } from '../../support/owner.ts';
-import { queryFrom } from '../../support/responses.ts';
-import type { Requested } from '../../support/responses.ts';
+import type { Change, Requested } from '../../support/responses.ts';
 import { SimulatedPeople } from '../../support/simulated-people.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../fixture.ts';
+import { sourceOf } from './fixture.ts';
 
 /** Clocks are set back within the four weeks before. */
 const TODAY = CALENDAR.dayAt(Date.UTC(2026, 10, 18, 12));
@@ -26,16 +25,14 @@ function at(daysAgo: number, hour: number): number {
   return TODAY.startMs - daysAgo * DAY_MS + hour * HOUR_MS + 7 * MINUTE_MS + 1_234;
 }
 
-type Change = (response: AggregatedResponse, question: Requested) => AggregatedResponse;
-
 /** The request that compares a past. */
 const COMPARED = 'day 28-0';
 
 /** A library with other exits near midnight on each of 40 days, and its past of today. */
 async function library(
   conventions: Partial<Conventions> = {},
-  calendar = CALENDAR,
   change: Change = (same) => same,
+  calendar = CALENDAR,
 ) {
   const service = new SimulatedPeople(conventions);
   for (let day = 1; day <= 40; day += 1) {
@@ -43,12 +40,11 @@ async function library(
     service.record(at(day, 19), [0, 1 + (day % 5)]);
   }
   const requests: Requested[] = [];
-  const source = {
-    query: queryFrom((question) => change(service.respond(question, NIGHT_MS), question), requests),
-    stream: 'people',
+  const source = sourceOf(
+    (question) => change(service.respond(question, NIGHT_MS), question),
+    requests,
     calendar,
-    keyTimes: 'local',
-  } as const;
+  );
   const today = calendar.dayAt(TODAY.startMs);
   const past = await readFourWeeks(source, today);
   /** Compares, and returns the past with the days that were requested again: how many ago, and by what. */
@@ -98,7 +94,7 @@ test.each<[string, Partial<Conventions>]>([
 });
 
 test('reads one day again if days start as those of the service', async () => {
-  const { service, source, today, past, compare } = await library({}, MIDNIGHT);
+  const { service, source, today, past, compare } = await library({}, undefined, MIDNIGHT);
   service.record(at(10, 12), [3, 0]);
   const { compared, read } = await compare(past);
   expect(read).toEqual([COMPARED, 'day 10-9', 'minute 10-9']);
@@ -128,14 +124,13 @@ test.each<[string, Partial<Conventions>, (key: Key) => Key]>([
   ['cannot be parsed', { dayKey: 'index' }, (key) => key],
   ['are of other days', { dayKey: 'date' }, (key) => String(key).replace('2026', '2025')],
 ])('reads all days again if keys %s, and the total differs', async (_, conventions, keyOf) => {
-  const { service, source, past, compare } = await library(
-    conventions,
-    CALENDAR,
-    ({ aggregation, rows }) => ({
-      aggregation,
-      rows: aggregation === 'day' ? rows.map((row) => ({ ...row, key: keyOf(row.key) })) : rows,
-    }),
-  );
+  const { service, source, past, compare } = await library(conventions, (response) => ({
+    ...response,
+    rows: response.rows.map(({ key, counts }) => ({
+      key: response.aggregation === 'day' ? keyOf(key) : key,
+      counts,
+    })),
+  }));
   expect((await compare(past)).read).toEqual([COMPARED]);
   service.record(at(10, 12), [3, 0]);
   const { compared, read } = await compare(past);
@@ -145,7 +140,7 @@ test.each<[string, Partial<Conventions>, (key: Key) => Key]>([
 
 test('requests a lower answer a second time', async () => {
   let lowered = 0;
-  const { past, compare } = await library({}, CALENDAR, (response, { aggregation }) => {
+  const { past, compare } = await library({}, (response, { aggregation }) => {
     const isLow = aggregation === 'day' && lowered > 0;
     lowered -= Number(isLow);
     return isLow ? { ...response, rows: [] } : response;
@@ -156,7 +151,7 @@ test('requests a lower answer a second time', async () => {
 
 test('does not read a day again whose sum differs still, until it changes', async () => {
   let more = 1;
-  const { past, compare } = await library({}, CALENDAR, ({ aggregation, rows }) => {
+  const { past, compare } = await library({}, ({ aggregation, rows }) => {
     const counts = rows[10]?.counts.map((count) => count + more) ?? [];
     const changed = rows.map((row, i) => (i === 10 ? { ...row, counts } : row));
     return { aggregation, rows: aggregation === 'day' ? changed : rows };
@@ -177,22 +172,15 @@ test.each([
   ['spring', Date.UTC(2027, 2, 24, 12)],
 ])('a past that is appended day by day is the one that is read: %s', async (_, startMs) => {
   const service = new SimulatedPeople();
-  const recordsMs = Array.from({ length: 1200 }, (__, i) =>
-    Math.round(startMs - 30 * DAY_MS + i * 47.3 * MINUTE_MS),
-  );
-  recordsMs.forEach((ms, i) => service.record(ms, [1, i % 3]));
+  const people = Array.from({ length: 1200 }, (__, i) => {
+    return [Math.round(startMs - 30 * DAY_MS + i * 47.3 * MINUTE_MS), [1, i % 3]] as const;
+  });
+  people.forEach((counted) => service.record(...counted));
   let today = CALENDAR.dayAt(startMs);
-  const source = {
-    query: queryFrom((question) => service.respond(question, today.startMs + HOUR_MS)),
-    stream: 'people',
-    calendar: CALENDAR,
-    keyTimes: 'local',
-  } as const;
+  const source = sourceOf((question) => service.respond(question, today.startMs + HOUR_MS));
   let past: Past | undefined = await readFourWeeks(source, today);
   for (let day = 0; day < 8; day += 1) {
-    const counter = new DayCounter(CALENDAR, [today], 'people');
-    recordsMs.forEach((ms, i) => counter.add(ms, [1, i % 3]));
-    const [counts] = counter.days() as [DayCounts];
+    const counts = countedDay(CALENDAR, today, people);
     const polled = { counts, atMs: today.endMs, endMs: today.endMs, lastSeenMs: undefined };
     today = CALENDAR.dayAt(today.endMs);
     past = appendDay(CALENDAR, past, polled, today);

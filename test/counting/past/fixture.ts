@@ -1,15 +1,19 @@
 /** Weeks made by hand: a library that counts the same people in each quarter-hour from 9 to 17 o'clock. */
+import { HOUR_MS } from '../../../src/base/duration.ts';
+import type { KeyTimes } from '../../../src/base/model.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
 import { parseOpeningHours } from '../../../src/counting/calendar/opening-hours.ts';
+import { QUARTER_MS } from '../../../src/counting/occupancy/door-model.ts';
 import { createPast, daysBefore } from '../../../src/counting/past/past.ts';
 import type { Past } from '../../../src/counting/past/past.ts';
+import type { PastSource } from '../../../src/counting/past/read-past.ts';
 import type { SitePast } from '../../../src/counting/past/usual.ts';
 import { DayCounter } from '../../../src/counting/rows/day-counts.ts';
-import type { CountsToday, DayCounts } from '../../../src/counting/rows/day-counts.ts';
-import { COPENHAGEN } from '../../support/owner.ts';
-import { HOUR_MS, MINUTE_MS } from '../fixture.ts';
-
-export const QUARTER_MS = 15 * MINUTE_MS;
+import type { CountsToday } from '../../../src/counting/rows/day-counts.ts';
+import { countedDay } from '../../support/day-counts.ts';
+import { CALENDAR, COPENHAGEN } from '../../support/owner.ts';
+import { queryFrom } from '../../support/responses.ts';
+import type { Requested, Respond } from '../../support/responses.ts';
 
 /** An instant by its local time. */
 export function at(time: string): number {
@@ -68,11 +72,20 @@ export function countsAt(
 ): CountsToday {
   const { calendar, day } = dayOf(of);
   const { today = TODAY } = of;
-  const counter = new DayCounter(calendar, [day], 'people');
-  Object.entries(counts).forEach(([minute, values]) => {
-    counter.add(at(`${today}T${minute}`), values);
+  const people = Object.entries(counts).map(([minute, values]) => {
+    return [at(`${today}T${minute}`), values] as const;
   });
-  const [counted] = counter.days() as [DayCounts];
   const atMs = at(`${today}T${time}`);
+  const counted = countedDay(calendar, day, people);
   return { counts: counted, atMs, endMs: atMs + 1, lastSeenMs: undefined };
+}
+
+/** People whose service responds as a test says. */
+export function sourceOf(
+  respond: Respond,
+  requests?: Requested[],
+  calendar: Calendar = CALENDAR,
+  keyTimes: KeyTimes = 'local',
+): PastSource {
+  return { query: queryFrom(respond, requests), stream: 'people', calendar, keyTimes };
 }

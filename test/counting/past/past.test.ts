@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS } from '../../../src/base/duration.ts';
+import { QUARTER_MS } from '../../../src/counting/occupancy/door-model.ts';
 import {
   appendDay,
   createPast,
@@ -8,12 +10,10 @@ import {
   sumWithin,
 } from '../../../src/counting/past/past.ts';
 import type { Past } from '../../../src/counting/past/past.ts';
-import { DayCounter } from '../../../src/counting/rows/day-counts.ts';
 import type { DayCounts } from '../../../src/counting/rows/day-counts.ts';
+import { countedDay } from '../../support/day-counts.ts';
 import { CALENDAR } from '../../support/owner.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../fixture.ts';
 
-const QUARTER_MS = 15 * MINUTE_MS;
 /** A Wednesday; the four weeks before have days of 24 hours. */
 const TODAY = CALENDAR.dayAt(Date.UTC(2026, 11, 2, 12));
 const TOMORROW = CALENDAR.dayAt(TODAY.endMs);
@@ -24,12 +24,10 @@ function dayBefore(
   counts: Readonly<Record<number, readonly [entries: number, exits: number]>> = {},
 ): DayCounts {
   const day = CALENDAR.dayAt(TODAY.startMs - daysAgo * DAY_MS);
-  const counter = new DayCounter(CALENDAR, [day], 'people', QUARTER_MS);
-  for (const [quarter, values] of Object.entries(counts)) {
-    counter.add(day.startMs + Number(quarter) * QUARTER_MS, values);
-  }
-  const [counted] = counter.days() as [DayCounts];
-  return counted;
+  const people = Object.entries(counts).map(([quarter, values]) => {
+    return [day.startMs + Number(quarter) * QUARTER_MS, values] as const;
+  });
+  return countedDay(CALENDAR, day, people, QUARTER_MS);
 }
 
 /** Three days; the second one counted nobody. */

@@ -3,6 +3,7 @@
  * service, and each day has its own counts.
  */
 import { expect, test } from 'vitest';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
 import type { AggregatedResponse } from '../../../src/base/model.ts';
 import { seededRandom } from '../../../src/base/random.ts';
 import { Calendar } from '../../../src/counting/calendar/calendar.ts';
@@ -17,11 +18,10 @@ import type { Conventions } from '../../../src/simulator/conventions.ts';
 import { ALWAYS_OPEN, OFFICE_HOURS } from '../../../src/simulator/libraries.ts';
 import { pick } from '../../../src/simulator/chance.ts';
 import { CALENDAR } from '../../support/owner.ts';
-import { queryFrom } from '../../support/responses.ts';
 import type { Requested } from '../../support/responses.ts';
 import { fittingKeyTimes, MINUTE_KEYS, SimulatedPeople } from '../../support/simulated-people.ts';
 import { drawConventions } from '../../support/drawn-conventions.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../fixture.ts';
+import { sourceOf } from './fixture.ts';
 
 /** After the clocks were set back in Europe and America, and after the month began. */
 const NOW_MS = Date.parse('2026-11-05T15:00:00Z');
@@ -62,9 +62,8 @@ test.each(Array.from({ length: 12 }, (_, i) => i + 1))(
     const calendar = new Calendar(new Zone(timezone), { hour: 4, minute: 0 });
     const endMs = calendar.dayAt(NOW_MS - 2 * DAY_MS).startMs;
     const startMs = calendar.dayAt(endMs - 11 * DAY_MS).startMs;
-    const query = queryFrom((question) => service.respond(question, NOW_MS));
     const keyTimes = fittingKeyTimes(conventions.minuteKey);
-    const source = { query, stream: 'people', calendar, keyTimes } as const;
+    const source = sourceOf((q) => service.respond(q, NOW_MS), undefined, calendar, keyTimes);
     const past = (await readPast(source, { startMs, endMs }, 'minute')) ?? { days: [] };
 
     function servedBefore(atMs: number): Counts {
@@ -92,11 +91,10 @@ async function readDay(
 ) {
   const requests: Requested[] = [];
   const rows = timesMs.map((key) => ({ key, counts: [1, 0] }));
-  const query = queryFrom(
+  const source = sourceOf(
     ({ aggregation }) => change({ aggregation, rows }, requests.length),
     requests,
   );
-  const source = { query, stream: 'people', calendar: CALENDAR, keyTimes: 'local' } as const;
   const past = await readPast(source, DAY, resolution);
   const days = past?.days.map(({ counts }) => counts.map(grandTotal));
   return { past, days, read: requests.map(({ aggregation }) => aggregation) };
@@ -130,13 +128,12 @@ test.each<[Resolution, number]>([
 
 test('minute: what even the shortest windows return by hour is counted at their ends', async () => {
   const timesMs = [1, 5, 9].map((hours) => DAY.startMs + hours * HOUR_MS);
-  const query = queryFrom((question) => {
+  const source = sourceOf((question) => {
     const [fromMs, toMs] = [Date.parse(question.from), Date.parse(question.to ?? '')];
     const within = timesMs.filter((ms) => ms >= fromMs && ms < toMs);
     const rows = within.map((ms) => ({ key: ms - HOUR_MS / 2, counts: [1, 0] }));
     return { aggregation: question.aggregation === 'minute' ? 'hour' : 'day', rows };
   });
-  const source = { query, stream: 'people', calendar: CALENDAR, keyTimes: 'local' } as const;
   const past = await readPast(source, DAY, 'minute');
   const { first = NaN, counts = [] } = past?.days[0] ?? {};
   const lateMs = [...(counts[0] ?? [])]

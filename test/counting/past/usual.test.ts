@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { HOUR_MS } from '../../../src/base/duration.ts';
+import { QUARTER_MS } from '../../../src/counting/occupancy/door-model.ts';
 import { createPast } from '../../../src/counting/past/past.ts';
 import {
   countedSince,
@@ -8,10 +10,9 @@ import {
   usualPeople,
 } from '../../../src/counting/past/usual.ts';
 import type { SitePast } from '../../../src/counting/past/usual.ts';
-import { DayCounter } from '../../../src/counting/rows/day-counts.ts';
+import { countedDay } from '../../support/day-counts.ts';
 import { CALENDAR } from '../../support/owner.ts';
-import { HOUR_MS } from '../fixture.ts';
-import { at, countsAt, pastOf, QUARTER_MS, TODAY } from './fixture.ts';
+import { at, countsAt, pastOf, TODAY } from './fixture.ts';
 
 function entriesBetween(past: SitePast, from: string, to: string): number {
   return usual(past, past.people, [0], at(`${TODAY}T${from}`), at(`${TODAY}T${to}`));
@@ -140,9 +141,8 @@ describe('logins', () => {
 
 test('entries of the last hour are those of today, and of the day before if that is known', () => {
   const day = CALENDAR.dayAt(at(`${TODAY}T12:00`));
-  const night = new DayCounter(CALENDAR, [CALENDAR.dayBefore(day)], 'people');
-  night.add(at(`${TODAY}T03:20`), [9, 4]);
-  const past = createPast(CALENDAR, day, night.days());
+  const night = countedDay(CALENDAR, CALENDAR.dayBefore(day), [[at(`${TODAY}T03:20`), [9, 4]]]);
+  const past = createPast(CALENDAR, day, [night]);
   const counts = { '04:05': [-2, 0], '04:10': [5, 7], '04:19': [1, 0], '04:20': [50, 0] };
   // Of the quarter-hour of 03:15, ten minutes.
   expect(enteredLastHour(past, countsAt('04:20:59', counts))).toBe(6 + 5 + 1);
