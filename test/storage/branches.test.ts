@@ -3,20 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { MINUTE_MS } from '../../src/base/duration.ts';
 import { isPastKnown } from '../../src/counting/branches/plan.ts';
 import { Calendar } from '../../src/counting/calendar/calendar.ts';
-import { HighWaterMarks } from '../../src/counting/high-water-marks.ts';
-import { CountedDays } from '../../src/counting/past/counted-days.ts';
-import { CountedStream } from '../../src/counting/stream.ts';
 import { Zone } from '../../src/counting/calendar/zone.ts';
 import type { StoredDay } from '../../src/storage/database.ts';
 import { Pasts } from '../../src/storage/pasts.ts';
-import { at, BranchFixture } from '../counting/branches/fixture.ts';
-import { CALENDAR, COPENHAGEN } from '../support/owner.ts';
-
-const MARKS = new HighWaterMarks();
-
-function streamOf(): CountedStream {
-  return new CountedStream('people', new CountedDays(CALENDAR), 'owner', MARKS);
-}
+import { at, BranchFixture, NORTH, SOUTH } from '../counting/branches/fixture.ts';
+import { COPENHAGEN } from '../support/owner.ts';
 
 type Rows = readonly StoredDay[];
 
@@ -29,8 +20,9 @@ class StoredBranches {
   constructor(branches: BranchFixture, rows: Rows = []) {
     this.branches = branches;
     this.rows = rows;
-    const { calendar } = branches;
-    const customer = { owner: 'owner', calendar, streams: [], streamOf, branches };
+    const { calendar, sites } = branches;
+    const streams = { streams: [], streamOf: expect.unreachable };
+    const customer = { owner: 'owner', calendar, ...streams, branches: sites };
     this.#pasts = new Pasts({ daysOf: this.#daysOf.bind(this) }, () => [customer]);
     this.#pasts.restore(customer);
   }
@@ -40,16 +32,17 @@ class StoredBranches {
     return rows.toSorted((a, b) => b.dayStartMs - a.dayStartMs);
   }
 
-  /** Writes what has changed, row by row. Returns the database after each. */
-  write(): readonly Rows[] {
-    return Array.from(this.#pasts.changedDays(false), ({ ...row }) => {
+  /** Writes what has changed. Returns the number of rows. */
+  write(): number {
+    const changed = Array.from(this.#pasts.changedDays(false), ({ ...row }) => row);
+    for (const row of changed) {
       const others = this.rows.filter(
         ({ stream, dayStartMs }) =>
           stream !== row.stream || (row.replaces === undefined && dayStartMs !== row.dayStartMs),
       );
       this.rows = [...others, row];
-      return this.rows;
-    });
+    }
+    return changed.length;
   }
 
   restarted(rows = this.rows, calendar = this.branches.calendar): BranchFixture {
@@ -63,8 +56,8 @@ async function polled(): Promise<StoredBranches> {
   const { branches } = stored;
   for (let day = 0; day < 3; day += 1) {
     for (let minute = 0; minute < 240; minute += 9) {
-      branches.record('101', at(10, minute, -day), [3, 2]);
-      branches.record('102', at(10, minute, -day), [70_000, 1]);
+      branches.record(NORTH, at(10, minute, -day), [3, 2]);
+      branches.record(SOUTH, at(10, minute, -day), [70_000, 1]);
     }
   }
   await branches.pollUntil(at(12, 0, -2), 5 * MINUTE_MS);
@@ -76,10 +69,10 @@ describe('a restart', () => {
   test('shows the same without a request but for the running window', async () => {
     const stored = await polled();
     const { branches } = stored;
-    expect(stored.write()).toEqual([]);
+    expect(stored.write()).toBe(0);
     const restarted = stored.restarted();
     expect(await restarted.poll()).toBe(1);
-    for (const key of ['101', '102']) {
+    for (const key of [NORTH, SOUTH]) {
       expect(restarted.today(key)?.counts).toEqual(branches.today(key)?.counts);
     }
     expect(restarted.state.past).toEqual(branches.state.past);
@@ -87,12 +80,9 @@ describe('a restart', () => {
     expect(isPastKnown(restarted.state)).toBe(true);
   });
 
-  test.each<[string, string | RegExp, string]>([
+  test.each([
     ['with other sums than those of the customer', /(,900000,\[)\d+/, '$11'],
     ['that is cut off', /.$/, ''],
-    ['with counts that are no list', '[0,0,0,0,0,0]', '7'],
-    ['with more windows than a day', '"sums":[', `"sums":[${'null,'.repeat(96)}`],
-    ['with a part of a count', /("bytes_per_count":[28],"counts":")..../, '$1'],
   ])('reads again a row %s', async (_, from, to) => {
     const stored = await polled();
     const rows = stored.rows.map((row) => ({ ...row, content: row.content.replace(from, to) }));
@@ -100,7 +90,7 @@ describe('a restart', () => {
     const restarted = stored.restarted(rows);
     expect(await restarted.poll()).toBeGreaterThan(1);
     expect(isPastKnown(restarted.state)).toBe(true);
-    for (const key of ['101', '102']) {
+    for (const key of [NORTH, SOUTH]) {
       expect(restarted.pastTotals(key)).toEqual(stored.branches.pastTotals(key));
       expect(restarted.today(key)?.counts).toEqual(stored.branches.today(key)?.counts);
     }

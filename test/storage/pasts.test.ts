@@ -7,6 +7,7 @@ import type { StoredDay } from '../../src/storage/database.ts';
 import { Pasts } from '../../src/storage/pasts.ts';
 import { CALENDAR } from '../support/owner.ts';
 import { queryFrom } from '../support/responses.ts';
+import type { Requested } from '../support/responses.ts';
 import { StreamFixture } from '../counting/fixture.ts';
 
 /** Half past eight, a Wednesday. */
@@ -48,7 +49,7 @@ class StoredPeople {
     const { people, customer } = this;
     people.nowMs = nowMs;
     await people.poll();
-    const requests: Parameters<typeof people.respond>[0][] = [];
+    const requests: Requested[] = [];
     const query = queryFrom((question) => people.respond(question), requests);
     if (isPastDue(customer, 'people', nowMs)) {
       await updatePast(customer, 'people', query, nowMs);

@@ -1,28 +1,20 @@
 /** The branches of a customer whose records a test writes, polled and requested step by step. */
 import { HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
-import { ServiceError } from '../../../src/base/errors.ts';
+import { serviceErrorOf } from '../../../src/base/errors.ts';
 import type { AggregatedResponse } from '../../../src/base/model.ts';
-import { hasWindows } from '../../../src/counting/branches/day.ts';
-import {
-  decide,
-  fold,
-  isPastKnown,
-  isTodayKnown,
-  NO_BRANCHES,
-  plan,
-  requestSums,
-  update,
-} from '../../../src/counting/branches/plan.ts';
+import { isTodayKnown } from '../../../src/counting/branches/plan.ts';
 import type { BranchState, CustomerCounts } from '../../../src/counting/branches/plan.ts';
-import { countsToday, pastOf } from '../../../src/counting/branches/sites.ts';
+import { BranchSites, countsToday, pastOf } from '../../../src/counting/branches/sites.ts';
 import type { Calendar, Span } from '../../../src/counting/calendar/calendar.ts';
 import { QUARTER_MS } from '../../../src/counting/occupancy/door-model.ts';
 import type { PastDay } from '../../../src/counting/occupancy/door-model.ts';
 import { daysBefore, pastDays } from '../../../src/counting/past/past.ts';
 import { grandTotal, plus } from '../../../src/counting/rows/counts.ts';
+import type { SiteDescription } from '../../../src/counting/customer-metrics.ts';
 import { DayCounter, lastSeenIn } from '../../../src/counting/rows/day-counts.ts';
-import type { CountsToday, DayCounts } from '../../../src/counting/rows/day-counts.ts';
+import type { CountsToday } from '../../../src/counting/rows/day-counts.ts';
 import type { Query } from '../../../src/counting/rows/window-reader.ts';
+import { countedDay } from '../../support/day-counts.ts';
 import { CALENDAR, NOW_MS } from '../../support/owner.ts';
 import { queryFrom, responseOf } from '../../support/responses.ts';
 import type { Requested } from '../../support/responses.ts';
@@ -35,19 +27,37 @@ interface BranchRecord {
   readonly arrivesMs: number;
 }
 
+export const NORTH = '101';
+export const SOUTH = '102';
+export const OTHERS: SiteDescription = {
+  capacity: undefined,
+  openingHours: undefined,
+  staffedHours: undefined,
+  estimate: false,
+};
+
 export class BranchFixture {
   readonly calendar: Calendar;
+  readonly sites: BranchSites;
   nowMs: number;
-  state: BranchState = NO_BRANCHES;
   /** Since they were emptied. */
   requests: Requested[] = [];
   /** Changes a response or throws a ServiceError. */
   change: (response: AggregatedResponse) => AggregatedResponse = (response) => response;
   readonly #records: BranchRecord[] = [];
 
-  constructor(nowMs = NOW_MS, calendar = CALENDAR) {
+  constructor(
+    nowMs = NOW_MS,
+    calendar = CALENDAR,
+    configured: Readonly<Record<string, SiteDescription>> = {},
+  ) {
     this.nowMs = nowMs;
     this.calendar = calendar;
+    this.sites = new BranchSites(calendar, calendar.zone.name, { configured, others: OTHERS });
+  }
+
+  get state(): BranchState {
+    return this.sites.state;
   }
 
   get day(): Span {
@@ -67,51 +77,44 @@ export class BranchFixture {
   customer(): CustomerCounts {
     const { calendar, day, nowMs: atMs, nowMs: endMs } = this;
     const past = new DayCounter(calendar, daysBefore(calendar, day), 'people', QUARTER_MS);
-    const today = new DayCounter(calendar, [day], 'people');
-    for (const record of this.#known()) {
-      (record.atMs < day.startMs ? past : today).add(record.atMs, record.counts);
-    }
-    const [counts] = today.days() as [DayCounts];
+    const known = this.#known().map((record) => [record.atMs, record.counts] as const);
+    known.filter(([ms]) => ms < day.startMs).forEach((record) => past.add(...record));
+    const ofToday = known.filter(([ms]) => ms >= day.startMs);
+    const counts = countedDay(calendar, day, ofToday);
     const lastSeenMs = lastSeenIn(counts, endMs);
     return { today: { counts, atMs, endMs, lastSeenMs }, past: past.days() };
   }
 
-  restore(state: BranchState): void {
-    this.state = state;
+  /** Polls the customer without a request. */
+  count(): void {
+    this.sites.counted(this.customer());
   }
 
-  /** Polls the customer, and sends requests until none is planned or one fails. Returns how many were sent. */
-  async poll(maxRequests = Infinity): Promise<number> {
-    const { calendar } = this;
+  /** Sends requests until none is planned or one fails. Returns how many were sent. */
+  async read(maxRequests = Infinity): Promise<number> {
     const before = this.requests.length;
-    const customer = this.customer();
-    this.state = update(this.state, calendar, customer);
     try {
-      for (let sent = 0; sent < maxRequests; sent += 1) {
-        const task = plan(this.state, customer);
-        if (task === undefined) {
-          break;
-        }
-        const table = await requestSums(task, calendar, this.query);
-        this.state = update(decide(this.state, task, table), calendar, customer);
+      for (let sent = 0; sent < maxRequests && this.sites.plan() !== undefined; sent += 1) {
+        await this.sites.readNext(this.query);
       }
     } catch (error) {
-      if (!(error instanceof ServiceError)) {
-        throw error;
-      }
-    }
-    if (isPastKnown(this.state) && this.state.past.some(hasWindows)) {
-      const { keys } = this.state;
-      const pasts = keys.map((key) => [key, pastOf(this.state, calendar, key)] as const);
-      this.state = fold(this.state, new Map(pasts));
+      serviceErrorOf(error);
     }
     return this.requests.length - before;
   }
 
+  /** Polls the customer, sends requests and learns from what they show. */
+  async poll(maxRequests?: number): Promise<number> {
+    this.count();
+    const sent = await this.read(maxRequests);
+    while (this.sites.learn());
+    return sent;
+  }
+
   /** Returns the entries and exits of a key in the quarter-hours of a past day that have counts. */
   pastQuarters(key: string, daysAgo: number) {
-    const past = this.state.pasts.get(key);
-    return quartersOf(past && pastDays(past).at(-daysAgo));
+    const past = pastOf(this.state, this.calendar, key);
+    return quartersOf(pastDays(past).at(-daysAgo));
   }
 
   /** Returns the entries and exits of a key on each past day, oldest first. */

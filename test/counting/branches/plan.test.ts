@@ -16,10 +16,7 @@ import { countInMinute } from '../../../src/counting/rows/day-counts.ts';
 import type { CountsToday } from '../../../src/counting/rows/day-counts.ts';
 import { COPENHAGEN } from '../../support/owner.ts';
 import { responseOf } from '../../support/responses.ts';
-import { at, BranchFixture } from './fixture.ts';
-
-const NORTH = '101';
-const SOUTH = '102';
+import { at, BranchFixture, NORTH, SOUTH } from './fixture.ts';
 
 /** Two branches open from ten to eleven; polled up to 11:40. */
 async function morning(): Promise<BranchFixture> {
@@ -96,11 +93,11 @@ describe('today', () => {
   test('does not take a response to a request of another day, or for a window that is known', async () => {
     const branches = new BranchFixture(at(10, 18));
     branches.record(NORTH, at(10, 3), [5, 0]);
-    branches.state = update(branches.state, branches.calendar, branches.customer());
+    branches.count();
     const now = plan(branches.state, branches.customer());
     expect(now).toMatchObject({ toMs: undefined });
     branches.nowMs = at(10, 20);
-    branches.state = update(branches.state, branches.calendar, branches.customer());
+    branches.count();
     const window = plan(branches.state, branches.customer());
     expect(window).toMatchObject({ toMs: at(10, 15) });
     const table = new Map([[NORTH, [9, 9]]]);

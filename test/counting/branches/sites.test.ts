@@ -3,48 +3,16 @@ import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/base/duration.ts';
 import { hasWindows, unknownDay, WINDOW_MS } from '../../../src/counting/branches/day.ts';
 import { NO_BRANCHES } from '../../../src/counting/branches/plan.ts';
-import { BranchSites } from '../../../src/counting/branches/sites.ts';
 import { parseOpeningHours } from '../../../src/counting/calendar/opening-hours.ts';
 import type { BranchMetrics, SiteDescription } from '../../../src/counting/customer-metrics.ts';
 import { HISTORY_DAYS } from '../../../src/counting/occupancy/door-model.ts';
-import { CALENDAR, COPENHAGEN } from '../../support/owner.ts';
-import { at, BranchFixture } from './fixture.ts';
-
-const NORTH = '101';
-const SOUTH = '102';
-const OTHERS: SiteDescription = {
-  capacity: undefined,
-  openingHours: undefined,
-  staffedHours: undefined,
-  estimate: false,
-};
+import { CALENDAR } from '../../support/owner.ts';
+import { at, BranchFixture, NORTH, OTHERS, SOUTH } from './fixture.ts';
 
 /** Branches that a service counts and a process shows. */
-class SitesFixture extends BranchFixture {
-  readonly sites: BranchSites;
-
-  constructor(configured: Readonly<Record<string, SiteDescription>> = {}, nowMs = at(10, 18)) {
-    super(nowMs);
-    this.sites = new BranchSites(CALENDAR, COPENHAGEN.name, { configured, others: OTHERS });
-  }
-
-  /** Polls the customer without a request. */
-  count(): void {
-    this.sites.counted(this.customer());
-  }
-
-  /** Polls the customer, and sends all requests. Returns how many. */
-  override async poll(): Promise<number> {
-    this.count();
-    return this.read();
-  }
-
-  async read(): Promise<number> {
-    const sent = this.requests.length;
-    while (this.sites.plan() !== undefined) {
-      await this.sites.readNext(this.query);
-    }
-    return this.requests.length - sent;
+class ShownBranches extends BranchFixture {
+  constructor(configured?: Readonly<Record<string, SiteDescription>>, nowMs = at(10, 18)) {
+    super(nowMs, CALENDAR, configured);
   }
 
   /** Returns their values while polls bring new counts, and no login is known. */
@@ -63,12 +31,12 @@ class SitesFixture extends BranchFixture {
 
 describe('the branches', () => {
   test('are those that are configured, before the first poll', () => {
-    const { keys } = new SitesFixture({ b: OTHERS, 10: OTHERS, a: OTHERS, 9: OTHERS });
+    const { keys } = new ShownBranches({ b: OTHERS, 10: OTHERS, a: OTHERS, 9: OTHERS });
     expect(keys).toEqual(['9', '10', 'a', 'b']);
   });
 
   test('are also those that counted, and not those that the service merely lists', async () => {
-    const branches = new SitesFixture({ [NORTH]: OTHERS });
+    const branches = new ShownBranches({ [NORTH]: OTHERS });
     branches.change = ({ rows, ...response }) => ({
       ...response,
       rows: [...rows, { key: '300', counts: [0, 0] }],
@@ -86,10 +54,10 @@ describe('the branches', () => {
   });
 
   test('are those of the stored windows before the first poll, not those that are restored later', async () => {
-    const branches = new SitesFixture();
+    const branches = new ShownBranches();
     branches.record(NORTH, at(10, 3), [1, 0]);
     await branches.poll();
-    const restarted = new SitesFixture();
+    const restarted = new ShownBranches();
     restarted.sites.restore(branches.sites.state);
     expect(restarted.keys).toEqual([NORTH]);
     branches.sites.restore({ ...NO_BRANCHES, keys: [SOUTH] });
@@ -101,7 +69,7 @@ describe('the branches', () => {
     ['go', {}, [SOUTH]],
     ['stay if they are configured', { [NORTH]: OTHERS }, [NORTH, SOUTH]],
   ])('that counted nobody for four weeks %s', async (_, configured, expected) => {
-    const branches = new SitesFixture(configured, at(11, 10));
+    const branches = new ShownBranches(configured, at(11, 10));
     branches.record(NORTH, at(12, 0, HISTORY_DAYS), [1, 1]);
     branches.record(SOUTH, at(10, 3), [1, 0]);
     for (const keys of [[NORTH, SOUTH], expected]) {
@@ -113,7 +81,7 @@ describe('the branches', () => {
   });
 
   test('are a thousand, first those that are configured', () => {
-    const branches = new SitesFixture({ north: OTHERS, south: OTHERS });
+    const branches = new ShownBranches({ north: OTHERS, south: OTHERS });
     const keys = Array.from({ length: 1_000 }, (_, i) => String(i + 1));
     const sums = [Float64Array.from([1_000, 0, ...keys.flatMap(() => [1, 0])])];
     const today = { ...unknownDay(branches.day, WINDOW_MS), sums };
@@ -124,7 +92,7 @@ describe('the branches', () => {
 
 describe('settings', () => {
   test('that change keep the counts of a branch', async () => {
-    const branches = new SitesFixture({ [NORTH]: OTHERS, 300: OTHERS });
+    const branches = new ShownBranches({ [NORTH]: OTHERS, 300: OTHERS });
     branches.record(NORTH, at(10, 16), [4, 0]);
     branches.record(SOUTH, at(10, 17), [2, 0]);
     await branches.poll();
@@ -142,14 +110,14 @@ describe('settings', () => {
     const hours = ['09:00-17:00', '12:00-18:00'].map((text, i) => {
       return [i, { ...OTHERS, openingHours: parseOpeningHours(text, undefined) }] as const;
     });
-    const { sites } = new SitesFixture({ ...Object.fromEntries(hours), 300: OTHERS });
+    const { sites } = new ShownBranches({ ...Object.fromEntries(hours), 300: OTHERS });
     expect(sites.changesAfter(at(10))).toEqual(expect.arrayContaining([at(17), at(12), at(28)]));
   });
 });
 
 describe('values', () => {
   test('follow each response of today', async () => {
-    const branches = new SitesFixture({ [NORTH]: OTHERS });
+    const branches = new ShownBranches({ [NORTH]: OTHERS });
     branches.record(NORTH, at(10, 3), [5, 0]);
     // That of the running window.
     branches.count();
@@ -164,7 +132,7 @@ describe('values', () => {
   });
 
   test('of today are known before the days before are', async () => {
-    const branches = new SitesFixture({ [NORTH]: OTHERS });
+    const branches = new ShownBranches({ [NORTH]: OTHERS });
     branches.record(NORTH, at(10, 3), [5, 0]);
     branches.record(NORTH, at(10, 3, 1), [5, 0]);
     branches.sites.counted({ ...branches.customer(), past: undefined });
@@ -177,8 +145,8 @@ describe('values', () => {
 });
 
 /** NORTH counts 12 an hour in each direction until 14:00, or until an instant; SOUTH likewise. */
-async function counted(northUntilMs = at(14)): Promise<SitesFixture> {
-  const branches = new SitesFixture({ [NORTH]: OTHERS, [SOUTH]: OTHERS }, at(14));
+async function counted(northUntilMs = at(14)): Promise<ShownBranches> {
+  const branches = new ShownBranches({ [NORTH]: OTHERS, [SOUTH]: OTHERS }, at(14));
   for (let minutes = 0; minutes < 4 * 60; minutes += 15) {
     for (const key of [NORTH, SOUTH]) {
       for (const daysAgo of [7, 14, 21, 28]) {
@@ -231,7 +199,7 @@ test('a silent door is a problem of its branch alone, while others of the branch
 });
 
 test('nothing is requested before the first poll, and while keys cannot be parsed', async () => {
-  const branches = new SitesFixture({ [NORTH]: OTHERS });
+  const branches = new ShownBranches({ [NORTH]: OTHERS });
   branches.record(NORTH, at(10, 3), [5, 0]);
   expect(branches.sites.isWaiting).toBe(false);
   branches.count();
@@ -244,7 +212,7 @@ test('nothing is requested before the first poll, and while keys cannot be parse
 
 describe('the days before', () => {
   test('are learned from once the day that ended is read', async () => {
-    const branches = new SitesFixture({ [NORTH]: OTHERS }, at(27, 55));
+    const branches = new ShownBranches({ [NORTH]: OTHERS }, at(27, 55));
     branches.record(NORTH, at(27, 50), [5, 5]);
     for (let day = 0; day < 2; day += 1) {
       branches.count();
@@ -257,14 +225,14 @@ describe('the days before', () => {
   });
 
   test('are in the past of each branch in place of their windows, also of one that a reload adds', async () => {
-    const branches = new SitesFixture({ [NORTH]: OTHERS });
+    const branches = new ShownBranches({ [NORTH]: OTHERS });
     branches.record(NORTH, at(12, 50, 1), [5, 5]);
     await branches.poll();
     const { sites } = branches;
     sites.learn();
     expect(sites.state.past.some(hasWindows)).toBe(false);
     expect([...sites.state.pasts.keys()]).toEqual([NORTH]);
-    const restarted = new SitesFixture({ [NORTH]: OTHERS });
+    const restarted = new ShownBranches({ [NORTH]: OTHERS });
     restarted.sites.restore(sites.state);
     restarted.sites.counted(branches.customer());
     restarted.sites.learn();
