@@ -138,15 +138,6 @@ describe('high-water marks', () => {
     expect(marks.ofPeriod(OWNER, 'logins', NOVEMBER.startMs)?.value).toBe(412);
   });
 
-  test('are the higher ones of what is stored and what was counted', () => {
-    const marks = new HighWaterMarks();
-    marks.update(OWNER, 'logins', NOVEMBER, 6, NOW_MS);
-    for (const value of [7, 5]) {
-      marks.restore([{ ...markAt(NOVEMBER.startMs), value }]);
-      expect(marks.get(OWNER, 'logins')?.value).toBe(7);
-    }
-  });
-
   // A mistyped start would be a period that never ends.
   test.each([
     ['2026-10-31T09:00:00.000Z', 7],

@@ -181,19 +181,6 @@ describe('an estimate', () => {
     }
   });
 
-  test('follows the age of the poll and the day, the ratio stays until the day after', () => {
-    const library = estimated(480, USUAL_DAY);
-    const estimates = [480, 496, 24 * 60 + 1, 48 * 60 + 1].map(
-      (minute) => metricsAt(library, minute).estimate,
-    );
-    expect(estimates).toMatchObject([
-      { people: { people: 0 }, ratio: 1 },
-      { people: undefined, ratio: 1 },
-      { people: undefined, ratio: 1 },
-      { people: undefined, ratio: undefined },
-    ]);
-  });
-
   test.each([
     ['in a building that does not empty at night', TODAY, { ...USUAL_DAY, 1430: [9, 9] }, 1],
     ['after a day without a poll, until its past is read', TOMORROW, USUAL_DAY, 1],
@@ -243,25 +230,12 @@ describe('what is inside now', () => {
   });
 
   test('is above the capacity since the minute from which on it has been', () => {
-    function above(description: CustomerDescription, minutes?: Minutes) {
-      const { problems } = metricsAt(polled(description, minutes), 480);
+    function above(description: CustomerDescription) {
+      const { problems } = metricsAt(polled(description), 480);
       return problems.map(({ kind, sinceMs }) => [kind, (sinceMs - TODAY.startMs) / MINUTE_MS]);
     }
-    const full = { ...UNESTIMATED, capacity: 25 };
-    expect(above(full)).toEqual([['over_capacity', 250]]);
-    expect(above({ ...openFrom('Mo-Su 08:00-20:00'), capacity: 25 })).toEqual(above(full));
+    expect(above({ ...UNESTIMATED, capacity: 25 })).toEqual([['over_capacity', 250]]);
     expect(above({ ...openFrom('Mo-Su 08:00-11:00'), capacity: 25 })).toEqual([]);
     expect(above({ ...UNESTIMATED, capacity: 26 })).toEqual([]);
-    const again = { ...MINUTES, 310: [0, 9], 311: [9, 0] };
-    expect(above(full, again)).toEqual([['over_capacity', 311]]);
-  });
-
-  test('is compared with the capacity by the estimate, where there is one', () => {
-    const library = polled({ ...ESTIMATED, capacity: 25 });
-    expect(metricsAt(library, 480).problems).toMatchObject([{ kind: 'over_capacity' }]);
-    library.pastRead('people', LOSSY);
-    poll(library, 480, MINUTES);
-    const kinds = metricsAt(library, 480).problems.map(({ kind }) => kind);
-    expect(kinds).not.toContain('over_capacity');
   });
 });

@@ -37,11 +37,3 @@ test('an implausible baseline after empty responses is not used until it is conf
   expect(outcome.result).toBe('pending');
   expect(outcome.state).toMatchObject({ baseline: undefined, snapshot: state.snapshot });
 });
-
-test('a minute that starts now has begun', async () => {
-  const people = await polledPeople({ records: [[0, [1, 0]]] });
-  expect(people.state.snapshot?.minutes).toMatchObject({
-    endMs: people.nowMs + 1,
-    lastSeenMs: people.nowMs,
-  });
-});

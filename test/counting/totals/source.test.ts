@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { NOVEMBER } from '../../support/owner.ts';
 import { DAY_LAGS, forcedAbove } from '../../support/simulated-people.ts';
-import { DAY_MS, HOUR_MS, MINUTE_MS, polledPeople, START_MS, StreamFixture } from '../fixture.ts';
+import { DAY_MS, HOUR_MS, polledPeople, START_MS, StreamFixture } from '../fixture.ts';
 
 describe('the aggregation of the totals', () => {
   test.each([
@@ -34,45 +34,40 @@ describe('the aggregation of the totals', () => {
     expect(verified.requests.map(({ from }) => from)).not.toContain('2026-11-12T04:00:00+01:00');
   });
 
-  test('is not rejected because `day` lacks late records of the last three days', async () => {
-    const people = new StreamFixture({ conventions: DAY_LAGS });
-    people.record(START_MS - 3 * DAY_MS, [4, 2], { arrivesMs: START_MS - HOUR_MS });
-    await people.poll();
-    expect(people.totals()).toEqual([51, 41]);
-    expect(people.notes).toContain('totals_by_quarter');
-    await people.polls(1);
-    expect(people.notes).toEqual([]);
-  });
-});
-
-test('the first total is read by minute, once, if all other aggregations lag', async () => {
-  const people = new StreamFixture({ conventions: { ...DAY_LAGS, quarterFreshness: 'nightly' } });
-  await people.poll();
-  expect(people.totals()).toEqual([47, 39]);
-  expect(people.notes).toContain('totals_by_minute');
-  expect(people.requests).toHaveLength(24);
+  test.each([
+    ['quarter', DAY_LAGS],
+    ['minute', { ...DAY_LAGS, quarterFreshness: 'nightly' }],
+  ] as const)(
+    'is %s where others lack late records of the last days',
+    async (finer, conventions) => {
+      const people = new StreamFixture({ conventions });
+      people.record(START_MS - 3 * DAY_MS, [4, 2], { arrivesMs: START_MS - HOUR_MS });
+      await people.poll();
+      expect(people.totals()).toEqual([51, 41]);
+      expect(people.notes).toContain(`totals_by_${finer}`);
+      await people.polls(1);
+      expect(people.notes).toEqual([]);
+    },
+  );
 });
 
 test('minutes that are returned twice keep the accepted values, and recovery takes one poll', async () => {
-  const people = new StreamFixture();
-  for (let days = 1; days < 15; days++) {
-    people.record(START_MS - days * DAY_MS, [200, 190]);
-  }
-  await people.poll();
-  await people.polls(57);
+  const people = await polledPeople();
   people.change((response, { aggregation }) =>
     aggregation === 'minute'
       ? { ...response, rows: [...response.rows, ...response.rows] }
       : response,
   );
-  await people.polls(20);
-  // The recent window had too few to be noticed. The next baseline rejects the rest.
-  expect(people.totals()).toEqual([2849, 2700]);
+  people.nowMs += HOUR_MS;
+  await people.poll();
+  expect(people.totals()).toEqual([47, 39]);
   expect(people.notes).toEqual(['aggregations_inconsistent']);
-  people.record(people.nowMs - MINUTE_MS, [3, 1]);
+  people.record(people.nowMs, [3, 1]);
   people.change();
   await people.polls(1);
   expect(people.totals()).toEqual(people.served());
-  expect(people.excess()).toEqual([0, 0]);
-  expect(people.today()).toEqual([10, 2]);
+  expect([people.excess(), people.today()]).toEqual([
+    [0, 0],
+    [10, 2],
+  ]);
 });
