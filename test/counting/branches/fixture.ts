@@ -78,7 +78,7 @@ export class BranchFixture {
     const { calendar, day, nowMs: atMs, nowMs: endMs } = this;
     const past = new DayCounter(calendar, daysBefore(calendar, day), 'people', QUARTER_MS);
     const known = this.#known().map((record) => [record.atMs, record.counts] as const);
-    known.filter(([ms]) => ms < day.startMs).forEach((record) => past.add(...record));
+    known.forEach((record) => past.add(...record));
     const ofToday = known.filter(([ms]) => ms >= day.startMs);
     const counts = countedDay(calendar, day, ofToday);
     const lastSeenMs = lastSeenIn(counts, endMs);

@@ -1,13 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS } from '../../../src/base/duration.ts';
 import { ServiceError } from '../../../src/base/errors.ts';
-import type { AggregatedResponse } from '../../../src/base/model.ts';
 import { readFourWeeks } from '../../../src/counting/past/read-four-weeks.ts';
 import { learnDoors } from '../../../src/counting/occupancy/door-model.ts';
 import { pastDays } from '../../../src/counting/past/past.ts';
 import type { Conventions } from '../../../src/simulator/conventions.ts';
-import { queryFrom } from '../../support/responses.ts';
-import type { Requested } from '../../support/responses.ts';
+import type { Change, Requested } from '../../support/responses.ts';
 import { CALENDAR } from '../../support/owner.ts';
 import {
   fittingKeyTimes,
@@ -15,11 +13,11 @@ import {
   MINUTE_KEYS,
   SimulatedPeople,
 } from '../../support/simulated-people.ts';
+import { sourceOf } from './fixture.ts';
 
 /** Clocks are set back within the four weeks before. */
 const NOW_MS = Date.UTC(2026, 10, 18, 12);
 const TODAY = CALENDAR.dayAt(NOW_MS);
-const SOURCE = { stream: 'people', calendar: CALENDAR, keyTimes: 'local' } as const;
 const NO_MINUTES = { reason: 'malformed', message: 'the service returns no minutes' };
 
 /** 100 visits a day; every 25th exit is missed. Today and the 29th day before count differently. */
@@ -37,17 +35,14 @@ function libraryOf(conventions: Partial<Conventions>): SimulatedPeople {
   return service;
 }
 
-type Change = (response: AggregatedResponse, question: Requested) => AggregatedResponse;
-
 async function read(conventions: Partial<Conventions>, change: Change = (response) => response) {
   const service = libraryOf(conventions);
   const requests: Requested[] = [];
-  const query = queryFrom(
-    (question) => change(service.respond(question, NOW_MS), question),
-    requests,
-  );
+  function respond(question: Requested) {
+    return change(service.respond(question, NOW_MS), question);
+  }
   const keyTimes = fittingKeyTimes(conventions.minuteKey);
-  const past = await readFourWeeks({ ...SOURCE, query, keyTimes }, TODAY);
+  const past = await readFourWeeks(sourceOf(respond, requests, CALENDAR, keyTimes), TODAY);
   return { model: learnDoors(pastDays(past), past.weekday), requests };
 }
 
@@ -117,8 +112,8 @@ describe('a library that counted nobody for days', () => {
       service.record(ENTRY_MS - day * DAY_MS, [1, 0]);
       service.record(EXIT_MS - day * DAY_MS, [0, 1]);
     }
-    const query = queryFrom((question) => change(service.respond(question, NOW_MS), question));
-    return readFourWeeks({ ...SOURCE, query }, TODAY);
+    const source = sourceOf((question) => change(service.respond(question, NOW_MS), question));
+    return readFourWeeks(source, TODAY);
   }
 
   const QUARTERS_MS = [ENTRY_MS - 7 * 60_000, EXIT_MS - 7 * 60_000];

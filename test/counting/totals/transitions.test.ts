@@ -13,7 +13,7 @@ import { planPoll, pollStream } from '../../../src/counting/totals/poll.ts';
 import type { PollResult, StreamState } from '../../../src/counting/totals/state.ts';
 import { CALENDAR, NOVEMBER, NOW_MS } from '../../support/owner.ts';
 import { queryFrom } from '../../support/responses.ts';
-import type { Requested } from '../../support/responses.ts';
+import type { Change } from '../../support/responses.ts';
 import { DAY_MS, HOUR_MS, MINUTE_MS, polledPeople } from '../fixture.ts';
 import type { StreamFixture, StreamOptions } from '../fixture.ts';
 
@@ -115,8 +115,6 @@ function lag(aggregations: readonly string[], times = Infinity) {
     );
   };
 }
-
-type Change = (response: AggregatedResponse, question: Requested) => AggregatedResponse;
 
 /** Changes responses to requests from this time on. */
 function changed(from: string, by: Change) {
