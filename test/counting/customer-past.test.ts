@@ -1,9 +1,7 @@
-/** When the history of a stream is read, and what becomes of it. */
+/** When the history of a stream is read. */
 import { expect, test } from 'vitest';
-import { isPastDue, updatePast } from '../../src/counting/customer-past.ts';
+import { isPastDue } from '../../src/counting/customer-past.ts';
 import { CALENDAR } from '../support/owner.ts';
-import { queryFrom } from '../support/responses.ts';
-import { SimulatedPeople } from '../support/simulated-people.ts';
 import { MINUTE_MS } from './fixture.ts';
 import { customer, historyBefore, poll, TODAY } from './site-fixture.ts';
 
@@ -34,15 +32,4 @@ test('the history of people is read again from half an hour after the start of t
     return isPastDue(library, 'people', TODAY.startMs + ms);
   });
   expect(due).toEqual([false, false, true]);
-});
-
-test('the history of one stream is not that of the other', async () => {
-  const library = customer(['people', 'logins']);
-  poll(library, 60, {});
-  const service = new SimulatedPeople();
-  const query = queryFrom((question) => service.respond(question, NOW_MS));
-  await updatePast(library, 'people', query, NOW_MS);
-  expect(library.streamOf('people').days.known?.today).toEqual(TODAY);
-  expect(library.streamOf('logins').days.known).toBeUndefined();
-  expect(isPastDue(library, 'people', NOW_MS)).toBe(false);
 });

@@ -110,17 +110,11 @@ describe('the ratio', () => {
     expect(model.logRatioVariance).toBeCloseTo((Math.log(1.15) + 0.02) ** 2, 3);
   });
 
-  /** Successive differences, weighted, have squares of 0.05, 0.21, 0.86 and 19.2. */
-  test.each([
-    ['even', [1000, 990, 970, 930, 1130], 1.5027174905284801],
-    ['odd', [990, 970, 930, 1130], 2.6393140286336645],
-  ])(
-    'has a count variance in which a jump is limited: an %s number of differences',
-    (_, exits, variance) => {
-      const days = daysOf(exits.map((count) => [1000, count]));
-      expect(learnDoors(days, 0).countVariance).toBeCloseTo(variance, 9);
-    },
-  );
+  test('has a count variance in which a jump is limited', () => {
+    const days = daysOf([1000, 990, 970, 930, 1130].map((exits) => [1000, exits]));
+    // Successive differences, weighted, have squares of 0.05, 0.21, 0.86 and 19.2.
+    expect(learnDoors(days, 0).countVariance).toBeCloseTo(1.5027174905284801, 9);
+  });
 });
 
 describe('departures', () => {

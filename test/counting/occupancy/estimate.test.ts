@@ -113,3 +113,23 @@ describe('doors that miss a tenth of the exits', () => {
     expect(upper).toBeGreaterThan(people);
   });
 });
+
+/** Shares of exits that are counted on the newest busy days, oldest first; before, all are. */
+test.each<[string, readonly number[], number, number]>([
+  ['on four days are faulty', [0.6, 0.6, 0.6, 0.6], 1, 4],
+  ['on five days have another ratio', [0.6, 0.6, 0.6, 0.6, 0.6], 0.6, 0],
+  ['on five days, differently, are faulty', [0.5, 0.72, 0.5, 0.72, 0.5], 1, 5],
+  ['that is more than half of it are faulty', Array(28).fill(0.4), 1, 28],
+  ['that is all of it are faulty', Array(28).fill(0), 1, 28],
+  ['until three days ago have the old ratio', [...Array(9).fill(0.6), 1, 1, 1], 1, 0],
+])('doors that lose a part of one direction %s', (_, shares, share, rejectedDays) => {
+  const days = MONTH.map((day, i) => {
+    const counted = shares[i - (HISTORY_DAYS - shares.length)] ?? 1;
+    // Not exactly as many every day.
+    const exited = day.exited.map((exits) => Math.round(exits * counted * (0.97 + 0.01 * (i % 4))));
+    return dayOf({ ...day, exited });
+  });
+  const model = learnDoors(days, 3);
+  expect(model.rejectedDays).toHaveLength(rejectedDays);
+  expect(Math.exp(-(model.learnedLogRatio ?? 0))).toBeCloseTo(share * 0.985, 1.5);
+});
