@@ -45,6 +45,7 @@ describe('is read from the service', () => {
     ['of days that begin before they start', { first: -1 }],
     ['of numbers of another size', { bytes_per_count: 4 }],
     ['without counts', { counts: undefined }],
+    ['of a part of a count', { counts: 'AAAA' }],
     ['last seen at three times', { last_seen_ms: [1, 2, 3] }],
     ['last seen at no time', { last_seen_ms: [1, 'x'] }],
     ['compared at no time', { compared_ms: null }],
