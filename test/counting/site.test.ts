@@ -181,6 +181,13 @@ describe('an estimate', () => {
     }
   });
 
+  test('has a ratio until the day after, whatever the age of the poll', () => {
+    const library = estimated(480, USUAL_DAY);
+    const minutes = [496, 24 * 60 + 1, 48 * 60 + 1];
+    const ratios = minutes.map((minute) => metricsAt(library, minute).estimate.ratio);
+    expect(ratios).toEqual([1, 1, undefined]);
+  });
+
   test.each([
     ['in a building that does not empty at night', TODAY, { ...USUAL_DAY, 1430: [9, 9] }, 1],
     ['after a day without a poll, until its past is read', TOMORROW, USUAL_DAY, 1],
@@ -237,5 +244,13 @@ describe('what is inside now', () => {
     expect(above({ ...UNESTIMATED, capacity: 25 })).toEqual([['over_capacity', 250]]);
     expect(above({ ...openFrom('Mo-Su 08:00-11:00'), capacity: 25 })).toEqual([]);
     expect(above({ ...UNESTIMATED, capacity: 26 })).toEqual([]);
+  });
+
+  test('is compared with the capacity by the estimate, where there is one', () => {
+    const library = polled({ ...ESTIMATED, capacity: 25 });
+    library.pastRead('people', LOSSY);
+    poll(library, 480, MINUTES);
+    const kinds = metricsAt(library, 480).problems.map(({ kind }) => kind);
+    expect(kinds).not.toContain('over_capacity');
   });
 });

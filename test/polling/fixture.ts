@@ -19,6 +19,7 @@ export const GOOD: AggregatedResponse = {
 
 export const UNAVAILABLE = new ServiceError('server', 'status 503', { status: 503 });
 
+type Question = WindowQuery & { readonly priority: unknown };
 type Answer = (question: WindowQuery, signal: AbortSignal) => Promise<AggregatedResponse>;
 
 /** A job that is polled every minute and due at an instant of the monotonic clock. */
@@ -40,12 +41,7 @@ export function jobAt(dueMs: number): PollJob {
 export class SchedulerFixture implements AsyncDisposable {
   readonly clock: VirtualClock;
   readonly scheduler: Scheduler;
-  readonly requests: {
-    customer: string;
-    question: WindowQuery;
-    atMs: number;
-    priority: unknown;
-  }[] = [];
+  readonly requests: { customer: string; question: Question; atMs: number }[] = [];
   /** Reasons of the polls that have ended; undefined of a success. */
   readonly ended: (string | undefined)[] = [];
   readonly lines: Line[];
@@ -97,7 +93,7 @@ export class SchedulerFixture implements AsyncDisposable {
       client: {
         query: (question, signal, priority) => {
           const atMs = this.clock.monotonicMs();
-          this.requests.push({ customer: name, question, atMs, priority });
+          this.requests.push({ customer: name, question: { ...question, priority }, atMs });
           this.mostAtOnce = Math.max(this.mostAtOnce, (this.#running += 1));
           return answer(question, signal).finally(() => (this.#running -= 1));
         },

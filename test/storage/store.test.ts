@@ -222,15 +222,6 @@ describe('a file that cannot be used', () => {
     expect(await readFile(file)).toEqual(before);
   });
 
-  test('because of an edited mark that no period has, keeps the others', async () => {
-    await write(7);
-    makeDatabase(
-      `INSERT INTO mark SELECT owner, 'people_entered', period_start_ms + ${5 * DAY_MS}, 1, 0 FROM mark`,
-    );
-    expect(await restored()).toBe(7);
-    expect(lines).toMatchObject([{ msg: 'high-water marks ignored', marks: 1 }]);
-  });
-
   test.each([
     ['is damaged', 11, [WRITE_FAILED, UNREADABLE, RECOVERED]],
     ['has no room', 13, [WRITE_FAILED, RECOVERED]],

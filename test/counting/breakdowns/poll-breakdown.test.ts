@@ -222,6 +222,13 @@ describe('what is not accepted at once (rules 3 and 5)', () => {
     expect(branches.notes).toEqual([]);
   });
 
+  test('after a restart, an implausible increase is that since the last poll before it', async () => {
+    const branches = await polled(LARGE);
+    branches.restart();
+    await pollWith(branches, { ...LARGE, 101: [20_000, 4_900] });
+    expect(branches.notes).toEqual(['increase_pending']);
+  });
+
   test('an implausible increase of many small ones shows in the sum', async () => {
     const branches = await polled(LARGE);
     const small = Array.from({ length: 100 }, (_, i) => [200 + i, [900, 0]] as const);

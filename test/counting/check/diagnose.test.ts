@@ -73,12 +73,6 @@ test.each([2, 13])('a newest minute %d days ago is found', async (days) => {
   expect(diagnosis.key).toBe((NOW_MS - days * DAY_MS) / 1000);
 });
 
-test('a newest minute three days ago is unknown if the service forces all minutes', async () => {
-  const { diagnosis } = await diagnose(forcedAbove(0), [3 * DAY_MS + HOUR_MS]);
-  const unknown = { key: undefined, keyTimesFit: undefined, lastSeenMs: undefined };
-  expect(diagnosis).toMatchObject(unknown);
-});
-
 test('totals that differ at each request are polled as often as empty ones, without a result', async () => {
   const people = new StreamFixture({ startMs: NOW_MS, records: [] });
   const requests: Requested[] = [];
