@@ -1,6 +1,6 @@
 /** Problems and the places of devices over restarts: what is stored of them, and when. */
 import { describe, expect, test } from 'vitest';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
+import { DAY_MS, MINUTE_MS } from '../../src/base/duration.ts';
 import type { Customer } from '../../src/counting/customer.ts';
 import type { KnownPlaces } from '../../src/counting/devices.ts';
 import type { StoredDay } from '../../src/storage/database.ts';
@@ -58,7 +58,7 @@ class StoredRiverside {
 }
 
 describe('a problem', () => {
-  test('that lasts is written once a day, and has its start after a restart', () => {
+  test('that lasts is written once a day until it ends, and has its start after a restart', () => {
     const stored = new StoredRiverside('problems');
     expect(stored.fail(START_MS)).toEqual([]);
     expect(stored.write()).toEqual([]);
@@ -72,19 +72,10 @@ describe('a problem', () => {
     expect(restarted.write()).toEqual([]);
     expect(restarted.fail(START_MS + DAY_MS)).toEqual([failing]);
     expect(restarted.write()).toEqual([[DAY_START_MS + DAY_MS, content]]);
-  });
-
-  test('that has ended is not', () => {
-    const stored = new StoredRiverside('problems');
-    stored.fail(START_MS);
-    stored.fail(START_MS + HOUR_MS);
-    stored.write();
-    const restarted = stored.restarted();
-    const { customer } = restarted;
-    const { state } = customer.streamOf('people');
-    customer.pollSucceeded('people', { state, result: 'accepted' }, START_MS + 2 * HOUR_MS);
-    expect(customer.metricsAt(START_MS + 2 * HOUR_MS).problems).toEqual([]);
-    expect(restarted.write()).toEqual([[DAY_START_MS, '[]']]);
+    const { state } = restarted.customer.streamOf('people');
+    restarted.customer.pollSucceeded('people', { state, result: 'accepted' }, restarted.nowMs);
+    expect(restarted.customer.metricsAt(restarted.nowMs).problems).toEqual([]);
+    expect(restarted.write()).toEqual([[DAY_START_MS + DAY_MS, '[]']]);
     expect(restarted.write(true)).toEqual([]);
   });
 

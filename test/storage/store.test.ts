@@ -8,6 +8,7 @@ import {
   readFile,
   rename,
   rm,
+  symlink,
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -257,6 +258,12 @@ describe('a folder that cannot be written', () => {
     expect(started[0]?.failure).toBeUndefined();
     expect(observed.at(-1)).toEqual([true, expect.any(Number)]);
     await stopsWith(5);
+  });
+
+  test('because of a link in the place of the file is named', async () => {
+    await symlink('/dev/null', file);
+    await start();
+    expect(lines).toMatchObject([{ msg: NOT_WRITABLE, error: `${file} is not a regular file` }]);
   });
 
   test('because its file system has no locks is named, and the exporter runs', async () => {
