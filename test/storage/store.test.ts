@@ -260,10 +260,11 @@ describe('a folder that cannot be written', () => {
     await stopsWith(5);
   });
 
-  test('because of a link in the place of the file is named', async () => {
+  test('because of a link in the place of the file is named, and at the stop it is known', async () => {
     await symlink('/dev/null', file);
-    await start();
+    update(await start(), 5);
     expect(lines).toMatchObject([{ msg: NOT_WRITABLE, error: `${file} is not a regular file` }]);
+    expect(await stop()).toBe(false);
   });
 
   test('because its file system has no locks is named, and the exporter runs', async () => {
