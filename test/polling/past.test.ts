@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/base/duration.ts';
-import type { PolledCustomer } from '../../src/polling/scheduler.ts';
+import type { PolledCustomer, Scheduler } from '../../src/polling/scheduler.ts';
 import { ESTIMATED } from '../support/polled.ts';
 import { pageOf } from '../support/responses.ts';
 import { SimulatedPeople } from '../support/simulated-people.ts';
@@ -101,11 +101,6 @@ test('a past that failed while the clock was a day ahead is read at the next pol
   expect(polled.customer.metricsAt(clock.nowMs()).usual?.entriesToday).toBeCloseTo(6, 0);
 });
 
-const ENDS = [
-  ['with its customer', ({ scheduler }: SchedulerFixture) => scheduler.setCustomers([])],
-  ['at the stop', ({ scheduler }: SchedulerFixture) => void scheduler.stop()],
-] as const;
-
 /** A customer whose past hangs. */
 function hangingPast(fixture: SchedulerFixture, name: string) {
   const signals: AbortSignal[] = [];
@@ -116,7 +111,10 @@ function hangingPast(fixture: SchedulerFixture, name: string) {
   return { polled: estimated(fixture, history, name), signals };
 }
 
-test.each(ENDS)(
+test.each<[string, (scheduler: Scheduler) => unknown]>([
+  ['with its customer', (scheduler) => scheduler.setCustomers([])],
+  ['at the stop', (scheduler) => scheduler.stop()],
+])(
   'a past that hangs is read once and dropped %s, and one that waits for a slot is not read',
   async (_, end) => {
     const startMs = DAY_START_MS + 6 * HOUR_MS;
@@ -126,7 +124,7 @@ test.each(ENDS)(
     fixture.scheduler.setCustomers([first.polled, waits.polled]);
     await fixture.clock.advance(MINUTE_MS);
     expect(first.signals.map(({ aborted }) => aborted)).toEqual([false]);
-    end(fixture);
+    void end(fixture.scheduler);
     await fixture.clock.advance(2 * MINUTE_MS);
     expect(first.signals.map(({ aborted }) => aborted)).toEqual([true]);
     expect(waits.signals).toEqual([]);
