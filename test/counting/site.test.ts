@@ -237,11 +237,14 @@ describe('what is inside now', () => {
   });
 
   test('is above the capacity since the minute from which on it has been', () => {
-    function above(description: CustomerDescription) {
-      const { problems } = metricsAt(polled(description), 480);
+    function above(description: CustomerDescription, minutes?: Minutes) {
+      const { problems } = metricsAt(polled(description, minutes), 480);
       return problems.map(({ kind, sinceMs }) => [kind, (sinceMs - TODAY.startMs) / MINUTE_MS]);
     }
-    expect(above({ ...UNESTIMATED, capacity: 25 })).toEqual([['over_capacity', 250]]);
+    const full = { ...UNESTIMATED, capacity: 25 };
+    expect(above(full)).toEqual([['over_capacity', 250]]);
+    const again = { ...MINUTES, 310: [0, 9], 311: [9, 0] };
+    expect(above(full, again)).toEqual([['over_capacity', 311]]);
     expect(above({ ...openFrom('Mo-Su 08:00-11:00'), capacity: 25 })).toEqual([]);
     expect(above({ ...UNESTIMATED, capacity: 26 })).toEqual([]);
   });

@@ -245,6 +245,17 @@ function makeDatabase(sql: string): void {
 }
 
 describe('a folder that cannot be written', () => {
+  test('only matters at the stop if something changed', async () => {
+    await write(412);
+    await rename(folder, `${folder}-away`);
+    await writeFile(folder, 'a file');
+    await start();
+    expect(await stop()).toBe(true);
+    update(await start(), 413);
+    expect(await stop()).toBe(false);
+    expect(messages()).toEqual([NOT_WRITABLE, NOT_WRITABLE, 'state not written at the stop']);
+  });
+
   test('because of a file in its place is logged, observed, and tried again', async () => {
     await rm(folder, { recursive: true });
     await writeFile(folder, '');

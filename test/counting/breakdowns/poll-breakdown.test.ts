@@ -75,6 +75,15 @@ describe('a breakdown', () => {
     expect(branches.totals()).toEqual({ '101': [10, 2], '\ufffd': [10, 2] });
   });
 
+  test.each(['', 'a:b', '__proto__'])('exports the key %j, also after a restart', async (key) => {
+    const branches = await polled([{ key, counts: [7, 3] }], [{ key, counts: [1, 0] }]);
+    branches.restart();
+    await pollWith(branches, [{ key, counts: [6, 3] }]);
+    expect(branches.exported().keys).toMatchObject([
+      { key, counters: { people_entered: { total: 7, excess: 1, today: 1 } } },
+    ]);
+  });
+
   test('exports whole numbers first and by their value, then the rest as text', async () => {
     const keys = ['b', '10', '9', '', '101', 'B', '-1', '0'];
     const branches = await polled(keys.map((key) => ({ key, counts: [1, 0] })));

@@ -36,6 +36,14 @@ describe('Calendar', () => {
     }
   });
 
+  test.each([
+    ['2026-03-28', 23],
+    ['2026-10-24', 25],
+  ])('on %s, before clocks change, has a day of %i hours', (date, hours) => {
+    const { startMs, endMs } = calendarOf('Europe/Copenhagen').dayAt(Date.parse(`${date}T12:00Z`));
+    expect(endMs - startMs).toBe(hours * HOUR_MS);
+  });
+
   test('starts the counting period at the first day start of the month', () => {
     const calendar = calendarOf('America/New_York');
     const startMs = Date.UTC(2026, 10, 1, 9);
