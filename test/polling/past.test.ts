@@ -120,8 +120,15 @@ test.each<[string, (scheduler: Scheduler) => unknown]>([
     const startMs = DAY_START_MS + 6 * HOUR_MS;
     await using fixture = new SchedulerFixture({ startMs, maxRequestsPerSecond: 1 });
     const [first, waits] = [hangingPast(fixture, 'a'), hangingPast(fixture, 'b')];
-    await fixture.run([first.polled, waits.polled], MINUTE_MS);
-    fixture.scheduler.setCustomers([first.polled, waits.polled]);
+    const { customer, client } = waits.polled;
+    // Its next poll hangs, too, until it is dropped.
+    const query: typeof client.query = (question, signal, ...rest) =>
+      question.to === undefined && fixture.clock.monotonicMs() >= MINUTE_MS
+        ? hang(question, signal)
+        : client.query(question, signal, ...rest);
+    const customers = [first.polled, { customer, client: { ...client, query } }];
+    await fixture.run(customers, MINUTE_MS);
+    fixture.scheduler.setCustomers(customers);
     await fixture.clock.advance(MINUTE_MS);
     expect(first.signals.map(({ aborted }) => aborted)).toEqual([false]);
     void end(fixture.scheduler);
