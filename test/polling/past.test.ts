@@ -122,10 +122,10 @@ test.each<[string, (scheduler: Scheduler) => unknown]>([
     const [first, waits] = [hangingPast(fixture, 'a'), hangingPast(fixture, 'b')];
     const { customer, client } = waits.polled;
     // Its next poll hangs, too, until it is dropped.
-    const query: typeof client.query = (question, signal, ...rest) =>
-      question.to === undefined && fixture.clock.monotonicMs() >= MINUTE_MS
-        ? hang(question, signal)
-        : client.query(question, signal, ...rest);
+    function query(...[question, signal, ...rest]: Parameters<typeof client.query>) {
+      const isHanging = question.to === undefined && fixture.clock.monotonicMs() >= MINUTE_MS;
+      return isHanging ? hang(question, signal) : client.query(question, signal, ...rest);
+    }
     const customers = [first.polled, { customer, client: { ...client, query } }];
     await fixture.run(customers, MINUTE_MS);
     fixture.scheduler.setCustomers(customers);
